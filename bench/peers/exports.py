@@ -1,6 +1,6 @@
 """Networks as PyTorch's exporters write them, opened, run, quantized and reopened by hone.
 
-14 networks of torchvision and 31 architectures of Hugging Face (zoo.py), each by the dynamo exporter at opsets 18, 20 and 23 and by the
+17 networks of torchvision, 40 architectures of Hugging Face and a U-Net of volumes (zoo.py), each by the dynamo exporter at opsets 18, 20 and 23 and by the
 legacy exporter at 17. Of each file: `hone info` opens it; `hone run` agrees with ONNX Runtime (with PyTorch where that refuses), and its
 profile says which steps are interpreted; `hone quantize` writes it as .safetensors and .onnx, `hone export` as .onnx, and what they wrote
 is run again.

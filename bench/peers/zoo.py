@@ -1,4 +1,4 @@
-"""The networks that exports.py exports: 14 of torchvision and 31 architectures of Hugging Face, small, with random weights.
+"""The networks that exports.py exports: 17 of torchvision, 40 architectures of Hugging Face and a U-Net of volumes, small, with random weights.
 
 Each entry is a function without arguments that gives a Case. Nothing is fetched.
 """
@@ -66,6 +66,67 @@ def small_resnext(models):
     return models.ResNet(models.resnet.Bottleneck, [1, 1, 1, 1], groups=32, width_per_group=4, num_classes=10)
 
 
+def deeplab(models):
+    return models.segmentation.deeplabv3_mobilenet_v3_large(weights=None, weights_backbone=None, num_classes=5)
+
+
+class Outputs(torch.nn.Module):
+    """A model of torchvision that gives a dictionary, or a list of them, as tensors."""
+
+    def __init__(self, model):
+        super().__init__()
+        self.model = model
+
+    def forward(self, x):
+        out = self.model(x)
+        return tuple((out[0] if isinstance(out, list) else out).values())
+
+
+def segmentation():
+    import torchvision
+    return Case(Outputs(deeplab(torchvision.models)), {"x": images()}, {"x": {0: "batch", 2: "height", 3: "width"}})
+
+
+def detector():
+    import torchvision
+    model = torchvision.models.detection.fasterrcnn_mobilenet_v3_large_320_fpn(weights=None, weights_backbone=None, num_classes=5, min_size=96,
+                                                                               max_size=128, rpn_pre_nms_top_n_test=50, rpn_post_nms_top_n_test=20)
+    return Case(Outputs(model), {"x": torch.rand(1, 3, 80, 96)}, {"x": {}})
+
+
+def video():
+    import torchvision
+    return Case(torchvision.models.video.r3d_18(weights=None, num_classes=10), {"x": torch.randn(1, 3, 4, 32, 32)}, {"x": {0: "batch"}})
+
+
+class VolumeNet(torch.nn.Module):
+    """A U-Net of volumes: one side goes up by transposed convolutions, the other by interpolation."""
+
+    def __init__(self, channels=(8, 16, 32)):
+        super().__init__()
+        def pair(a, b):
+            return torch.nn.Sequential(torch.nn.Conv3d(a, b, 3, padding=1), torch.nn.InstanceNorm3d(b, affine=True), torch.nn.LeakyReLU(0.01),
+                                       torch.nn.Conv3d(b, b, 3, padding=1), torch.nn.GroupNorm(4, b), torch.nn.ReLU())
+        self.down = torch.nn.ModuleList([pair(a, b) for a, b in zip((1, *channels), channels)])
+        self.up = torch.nn.ModuleList([torch.nn.ConvTranspose3d(b, a, 2, stride=2) for a, b in zip(channels, channels[1:])])
+        self.join = torch.nn.ModuleList([pair(2 * a, a) for a in channels[:-1]])
+        self.coarse, self.head = torch.nn.Conv3d(channels[-1], 3, 1), torch.nn.Conv3d(channels[0], 3, 1)
+
+    def forward(self, x):
+        kept = []
+        for i, down in enumerate(self.down):
+            x = down(x if i == 0 else torch.nn.functional.max_pool3d(x, 2))
+            kept.append(x)
+        coarse = torch.nn.functional.interpolate(self.coarse(x), scale_factor=4.0, mode="trilinear")
+        for up, join, beside in zip(reversed(self.up), reversed(self.join), reversed(kept[:-1])):
+            x = join(torch.cat([up(x), beside], 1))
+        return self.head(x) + coarse
+
+
+def unet3d():
+    return Case(VolumeNet(), {"x": torch.randn(1, 1, 16, 24, 16)}, {"x": {0: "batch"}})
+
+
 TORCHVISION = {
     "resnet18": vision(lambda m: m.resnet18()),
     "resnext": vision(small_resnext),
@@ -81,7 +142,11 @@ TORCHVISION = {
     "convnext_tiny": vision(lambda m: m.convnext_tiny()),
     "vit": vision(small_vit),
     "swin": vision(small_swin),
+    "deeplabv3": segmentation,
+    "faster_rcnn": detector,
+    "r3d_18": video,
 }
+OWN = {"unet3d": unet3d}
 
 # --- Hugging Face ----------------------------------------------------------------------------------------------------
 
@@ -93,7 +158,9 @@ TEXT_AXES = {0: "batch", 1: "tokens"}
 
 def network(name, config):
     import transformers
-    family = name.removesuffix("Model").removesuffix("Encoder").removesuffix("ForCausalLM").removesuffix("ForImageClassification")
+    family = name
+    for suffix in ("Model", "Encoder", "ForCausalLM", "ForImageClassification", "ForKeypointDetection"):
+        family = family.removesuffix(suffix)
     return getattr(transformers, name)(getattr(transformers, family + "Config")(**config))
 
 
@@ -148,6 +215,29 @@ def whisper():
     return Case(Tensors(network("WhisperModel", config), list(inputs), use_cache=False), inputs, axes)
 
 
+def superpoint():
+    model = network("SuperPointForKeypointDetection", {"encoder_hidden_sizes": [16, 16, 32, 32], "decoder_hidden_size": 64, "keypoint_decoder_dim": 65,
+                                                       "descriptor_decoder_dim": 32, "nms_radius": 4, "border_removal_distance": 4})
+    return Case(Tensors(model, ["pixel_values"]), {"pixel_values": torch.rand(1, 3, 48, 64)}, {"pixel_values": {}})
+
+
+class Codes(torch.nn.Module):
+    """EnCodec there and back."""
+
+    def __init__(self, model):
+        super().__init__()
+        self.model = model
+
+    def forward(self, x):
+        return self.model(x).audio_values
+
+
+def encodec():
+    model = network("EncodecModel", {"num_filters": 8, "hidden_size": 32, "codebook_dim": 32, "codebook_size": 64, "upsampling_ratios": [4, 2],
+                                     "num_lstm_layers": 1, "sampling_rate": 800, "target_bandwidths": [1.2], "use_causal_conv": True})
+    return Case(Codes(model), {"x": torch.randn(BATCH, 1, 320)}, {"x": {0: "batch"}})
+
+
 ENCODER_DECODER = {"vocab_size": VOCABULARY, "d_model": 64, "encoder_layers": 2, "decoder_layers": 2, "encoder_attention_heads": 4,
                    "decoder_attention_heads": 4, "encoder_ffn_dim": 128, "decoder_ffn_dim": 128, "max_position_embeddings": 64}
 GROUPED = {"num_key_value_heads": 2}
@@ -186,12 +276,25 @@ HUGGING_FACE = {
     "segformer": pixels("SegformerModel", small={"num_encoder_blocks": 2, "depths": [1, 1], "sr_ratios": [4, 2], "hidden_sizes": [32, 64],
                                                  "patch_sizes": [7, 3], "strides": [4, 2], "num_attention_heads": [1, 2], "mlp_ratios": [2, 2]}),
     "convnext_hf": pixels("ConvNextModel", small={"hidden_sizes": [16, 32], "depths": [1, 1], "num_stages": 2}),
+    "hiera": pixels("HieraModel", small={"image_size": [PIXELS, PIXELS], "embed_dim": 16, "depths": [1, 1, 2, 1], "num_heads": [1, 2, 4, 8],
+                                         "masked_unit_size": [8, 8], "query_stride": [2, 2], "num_query_pool": 2}),
+    "vitdet": pixels("VitDetModel", window_block_indices=[0], window_size=3, residual_block_indices=[], use_relative_position_embeddings=True,
+                     intermediate_size=None, mlp_ratio=2),
+    "superpoint": superpoint,
+    "encodec": encodec,
+    "xlnet": text("XLNetModel", small={"vocab_size": VOCABULARY, "d_model": 64, "n_layer": 2, "n_head": 4, "d_inner": 128}, fixed={"use_mems": False}),
+    "funnel": text("FunnelModel", small={"vocab_size": VOCABULARY, "d_model": 64, "n_head": 4, "d_head": 16, "d_inner": 128, "block_sizes": [1, 1],
+                                         "num_decoder_layers": 1}),
+    "longformer": text("LongformerModel", attention_window=[4, 4], pad_token_id=0),
+    "longt5": seq2seq("LongT5Model", vocab_size=VOCABULARY, d_model=64, d_kv=16, d_ff=128, num_layers=2, num_heads=4, local_radius=3),
+    "prophetnet": seq2seq("ProphetNetModel", vocab_size=VOCABULARY, hidden_size=64, encoder_ffn_dim=128, decoder_ffn_dim=128, num_encoder_layers=2,
+                          num_decoder_layers=2, num_encoder_attention_heads=4, num_decoder_attention_heads=4, max_position_embeddings=64, ngram=2),
     "clip": clip,
     "wav2vec2": wav2vec2,
     "whisper": whisper,
 }
 
-CASES = {**TORCHVISION, **HUGGING_FACE}
+CASES = {**TORCHVISION, **HUGGING_FACE, **OWN}
 
 
 def build(name):

@@ -10,9 +10,9 @@
 namespace hone {
 namespace {
 
-constexpr AttributeSpec kConvAttributes[] = {kStridesAttribute,     kPadsAttribute,   kDilationsAttribute,
-                                             kAutoPadAttribute,     kGroupsAttribute, kChannelsLastAttribute,
-                                             kMatrixWindowAttribute};
+constexpr AttributeSpec kConvAttributes[] = {kStridesAttribute,      kPadsAttribute,   kDilationsAttribute,
+                                             kAutoPadAttribute,      kGroupsAttribute, kChannelsLastAttribute,
+                                             kMatrixWindowAttribute, kPlanesAttribute};
 constexpr AttributeSpec kDeformAttributes[] = {
     kStridesAttribute,
     kPadsAttribute,
@@ -34,6 +34,10 @@ Shape convolved(const InferArgs& a, size_t bias) {
   const int64_t groups = a.attributes.get_or<int64_t>("groups", 1);
   expect_positive(groups, "groups");
   expect_dim(w[1] * groups, x[1], "the channels of w times groups, the channels of x,");
+  if (const int64_t planes = a.attributes.get_or<int64_t>("planes", 1); planes != 1)
+    if (planes < 1 || groups > 1 || !w[1].is_constant() || w[1].constant() % planes != 0)
+      fail("{} planes of {} channels in {} groups; accepted: a divisor of the channels, or 1 in groups", planes,
+           w[1].to_string(), groups);
   if (w[0].is_constant() && w[0].constant() % groups != 0)
     fail("{} output channels do not fall into {} groups", w[0].constant(), groups);
   if (a.has(bias)) {
@@ -109,8 +113,10 @@ std::vector<Tensor> eval_conv(const EvalArgs& a) {
 }
 
 std::vector<Tensor> eval_conv_of_any_layout(const EvalArgs& a) {
-  if (a[1].shape().size() != 2) return eval_channels_first(a, eval_conv);
-  const Tensor w = conv_weights(a.attributes, a[1]);
+  const int64_t planes = a.attributes.get_or<int64_t>("planes", 1);
+  if (a[1].shape().size() != 2 && planes == 1) return eval_channels_first(a, eval_conv);
+  Tensor w = conv_weights(a.attributes, a[1]);
+  if (planes > 1) w = with_planes_apart(w, planes);
   std::vector<const Tensor*> operands(a.operands.begin(), a.operands.end());
   operands[1] = &w;
   Attributes attributes = a.attributes;

@@ -26,6 +26,13 @@ Tensor conv_weights(const Attributes& attributes, const Tensor& w) {
   return copy_strided(plain(w), sizes, strides);
 }
 
+Tensor with_planes_apart(const Tensor& w, int64_t planes) {
+  const int64_t channels = w.dim(1) / planes, taps = element_count(spatial(w.shape()));
+  return copy_strided(w, {w.dim(0), planes, channels, taps},
+                      std::vector<int64_t>{w.dim(1) * taps, taps, planes * taps, 1})
+      .reshaped(w.shape());
+}
+
 Tensor conv_weight_matrix(const Tensor& w) {
   const int64_t taps = element_count(spatial(w.shape()));
   return copy_strided(w, {w.dim(0), taps, w.dim(1)}, std::vector<int64_t>{w.dim(1) * taps, 1, taps})

@@ -1,13 +1,15 @@
 // conv_transpose as convolutions. With stride s, the results at positions q * s + p of one phase p are a convolution of
 // x with every s-th tap: s phases along each dimension, computed side by side as channels and then put between each
 // other. Phases whose windows lie alike share one convolution; where the window is the stride, that is one product of
-// every pixel.
+// every pixel. Over three dimensions they are convolutions that expand_volumes takes further.
+#include "passes/expand_conv_transpose.h"
+
 #include <algorithm>
+#include <array>
 #include <cstdlib>
 #include <numeric>
-#include <optional>
+#include <variant>
 
-#include "ir/unbacked.h"
 #include "ops/calls.h"
 #include "ops/sliding_window.h"
 #include "passes/channels_last.h"
@@ -59,22 +61,29 @@ Phase phase_at(int64_t p, const Axis& axis, int64_t dilation, int64_t growth) {
 // they save.
 constexpr int64_t kMost = 1024;
 
-// None where it depends on sizes that are not known how much of the result is cut off.
-std::optional<Axis> axis_of(const SlidingWindow& window, size_t i, int64_t added, const Dim& x, const Dim& size,
-                            bool has_output_shape) {
-  if (!window.kernel[i].is_constant()) return std::nullopt;
+// What can be spelled as convolutions, or why it can't.
+template <class T>
+using OrWhy = std::variant<T, std::string>;
+
+std::string too_large() { return fmt::format("a stride, dilation, extent or padding above {}", kMost); }
+
+OrWhy<Axis> axis_of(const SlidingWindow& window, size_t i, int64_t added, const Dim& x, const Dim& size,
+                    bool has_output_shape) {
   for (int64_t number : {window.strides[i], window.dilations[i], window.kernel[i].constant()})
-    if (number < 1 || number > kMost) return std::nullopt;
+    if (number < 1 || number > kMost) return too_large();
   Axis axis{.stride = window.strides[i], .kernel = window.kernel[i].constant(), .size = size, .phases = {}};
   const Dim beyond = size - axis.stride * (x - 1);  // of the result, from the place of the last element of x on
-  if (!beyond.is_constant()) return std::nullopt;
+  if (!beyond.is_constant())
+    return fmt::format("how much of dimension {} is cut off follows from open sizes ({} of {})", i + 2,
+                       size.to_string(), x.to_string());
   const int64_t steps = (beyond.constant() + axis.stride - 1) / axis.stride, growth = steps - 1;
-  if (beyond.constant() < 1 || beyond.constant() > kMost * kMost || std::abs(added) > kMost) return std::nullopt;
+  if (beyond.constant() < 1) return fmt::format("dimension {} of the result ends before x does", i + 2);
+  if (beyond.constant() > kMost * kMost || std::abs(added) > kMost) return too_large();
   const int64_t cut = std::max<int64_t>(added + window.reach(i).constant() - beyond.constant(), 0);
   int64_t before = window.pads[i];
   if (window.same == SlidingWindow::Same::upper) before = cut / 2;
   else if (window.same == SlidingWindow::Same::lower || has_output_shape) before = cut - cut / 2;
-  if (std::abs(before) > kMost || growth > kMost) return std::nullopt;
+  if (std::abs(before) > kMost || growth > kMost) return too_large();
   axis.places = x + growth;
   axis.is_cut = steps * axis.stride != beyond.constant();
   axis.dilation = window.dilations[i] / std::gcd(window.dilations[i], axis.stride);
@@ -83,91 +92,145 @@ std::optional<Axis> axis_of(const SlidingWindow& window, size_t i, int64_t added
   return axis;
 }
 
+// Of the spatial dimensions, the last ones of depth, rows and columns; those that are missing are one element.
 struct Plan {
-  Axis rows, columns;
+  std::array<Axis, 3> axes;
   int64_t groups = 1, inputs = 0, outputs = 0;  // channels
+  size_t dims = 2;
+
+  const Axis& depth() const { return axes[0]; }
+  const Axis& rows() const { return axes[1]; }
+  const Axis& columns() const { return axes[2]; }
+  bool is_volume() const { return dims == 3; }
+  int64_t phases() const { return depth().stride * rows().stride * columns().stride; }
 };
 
-std::optional<Plan> plan_of(const Graph& graph, const Node& node) {
+OrWhy<Plan> plan_of(const Graph& graph, const Node& node) {
   const Tensor* weight = graph.constant(node.operands[1]);
   const TensorType &x = graph.type(node.operands[0]), &y = graph.type(node.results[0]);
-  if (!weight || weight->is_packed() || x.rank() < 3 || x.rank() > 4 || y.rank() != x.rank() ||
-      depends_on_data(y.shape))
-    return std::nullopt;
+  if (!weight) return "weights that are no constant";
+  if (weight->is_packed()) return "packed weights";
+  if (!x.ranked || !y.ranked) return "a rank that is not known";
   const size_t dims = x.rank() - 2;
+  for (ValueId v : node.operands)
+    if (dims == 3 && v != kNone && graph.type(v).dtype != DType::f32)
+      return fmt::format("three dimensions of {}", to_string(graph.type(v).dtype));
   const SlidingWindow window = read_sliding_window(node.attributes, spatial(to_shape(weight->shape())));
   const List added = node.attributes.get_or<List>("output_padding", List(dims, 0));
-  if (added.size() != dims || weight->shape().size() != x.rank() || weight->elements() == 0) return std::nullopt;
-  Plan plan{.groups = node.attributes.get_or<int64_t>("groups", 1), .inputs = weight->dim(0)};
-  if (plan.groups < 1 || plan.inputs % plan.groups != 0) return std::nullopt;
+  if (weight->elements() == 0) return "weights without elements";
+  Plan plan{.groups = node.attributes.get_or<int64_t>("groups", 1), .inputs = weight->dim(0), .dims = dims};
+  if (plan.groups < 1 || plan.inputs % plan.groups != 0) return "channels that do not fall into its groups";
   plan.outputs = weight->dim(1) * plan.groups;
   for (size_t i = 0; i < dims; ++i) {
-    const std::optional<Axis> axis =
+    OrWhy<Axis> axis =
         axis_of(window, i, added[i], x.shape[i + 2], y.shape[i + 2], node.attributes.has("output_shape"));
-    if (!axis) return std::nullopt;
-    (i + 1 == dims ? plan.columns : plan.rows) = *axis;
+    if (const auto* why = std::get_if<std::string>(&axis)) return *why;
+    plan.axes[3 - dims + i] = std::get<Axis>(std::move(axis));
   }
-  if (plan.rows.stride * plan.columns.stride > kMost) return std::nullopt;
+  if (plan.depth().stride * plan.rows().stride > kMost || plan.phases() > kMost) return too_large();
   return plan;
 }
 
-// Phases of both dimensions, row by row, that one convolution computes.
-using Part = std::vector<std::pair<const Phase*, const Phase*>>;
+// Phases of all dimensions, in row-major order, that one convolution computes.
+using Place = std::array<const Phase*, 3>;
+using Part = std::vector<Place>;
 
 std::vector<Part> parts_of(const Plan& plan) {
   std::vector<Part> parts;
-  for (const Phase& row : plan.rows.phases)
-    for (const Phase& column : plan.columns.phases) {
-      // Grouped convolutions order their results by group first, so phases can't be side by side there.
-      const bool joins = !parts.empty() && plan.groups == 1 && parts.back()[0].first->reads_alike(row) &&
-                         parts.back()[0].second->reads_alike(column);
-      if (!joins) parts.emplace_back();
-      parts.back().emplace_back(&row, &column);
-    }
+  const auto add = [&](const Place& place) {
+    // Grouped convolutions order their results by group first, so phases can't be side by side there.
+    const bool joins =
+        !parts.empty() && plan.groups == 1 &&
+        std::ranges::equal(parts.back()[0], place, [](const Phase* a, const Phase* b) { return a->reads_alike(*b); });
+    if (!joins) parts.emplace_back();
+    parts.back().push_back(place);
+  };
+  for (const Phase& plane : plan.depth().phases)
+    for (const Phase& row : plan.rows().phases)
+      for (const Phase& column : plan.columns().phases) add({&plane, &row, &column});
   return parts;
 }
 
-// weights [C, O/groups, kh, kw] as the matrix [phases * O, window * C/groups] of the part's convolution.
+// Along each dimension of the convolutions, which of a line have two.
+template <class Of>
+List of_each(const Plan& plan, const Of& of) {
+  List list;
+  for (size_t i = plan.is_volume() ? 0 : 1; i < 3; ++i) list.push_back(of(i));
+  return list;
+}
+
+// weights [C, O/groups, ...] as those of the part's convolution: of lines and planes the matrix
+// [phases * O, window * C/groups], of volumes [phases * O, C/groups, ...].
 Tensor weights_of(const Plan& plan, const Part& part, const Tensor& weight) {
   const std::vector<double> w = weight.to_doubles();
   const int64_t group_inputs = plan.inputs / plan.groups, group_outputs = plan.outputs / plan.groups;
-  std::vector<double> rows;
-  const auto append = [&](int64_t o, int64_t row, int64_t column) {
-    for (int64_t c = 0; c < group_inputs; ++c) {
-      const int64_t input = o / group_outputs * group_inputs + c;
-      const int64_t plane = input * group_outputs + o % group_outputs;
-      const bool is_zero = row == kZeroTap || column == kZeroTap;
-      rows.push_back(is_zero ? 0
-                             : w[static_cast<size_t>((plane * plan.rows.kernel + row) * plan.columns.kernel + column)]);
-    }
+  std::vector<double> all;
+  const auto append = [&](int64_t o, int64_t c, const std::array<int64_t, 3>& taps) {
+    int64_t at = (o / group_outputs * group_inputs + c) * group_outputs + o % group_outputs;
+    for (size_t i = 0; i < 3; ++i) at = at * plan.axes[i].kernel + taps[i];
+    const bool is_zero = std::ranges::find(taps, kZeroTap) != taps.end();
+    all.push_back(is_zero ? 0 : w[static_cast<size_t>(at)]);
   };
-  for (const auto& [above, beside] : part)
+  const auto each_tap = [](const Place& place, const auto& f) {
+    for (int64_t plane : place[0]->taps)
+      for (int64_t row : place[1]->taps)
+        for (int64_t column : place[2]->taps) f(std::array{plane, row, column});
+  };
+  const auto each_channel = [&](const auto& f) {
+    for (int64_t c = 0; c < group_inputs; ++c) f(c);
+  };
+  for (const Place& place : part)
     for (int64_t o = 0; o < plan.outputs; ++o)
-      for (int64_t row : above->taps)
-        for (int64_t column : beside->taps) append(o, row, column);
-  const auto count = static_cast<int64_t>(part.size()) * plan.outputs;
-  return Tensor::from_doubles(weight.dtype(), {count, static_cast<int64_t>(rows.size()) / std::max<int64_t>(count, 1)},
-                              rows);
+      if (plan.is_volume())
+        each_channel([&](int64_t c) { each_tap(place, [&](const auto& taps) { append(o, c, taps); }); });
+      else each_tap(place, [&](const auto& taps) { each_channel([&](int64_t c) { append(o, c, taps); }); });
+  List shape{static_cast<int64_t>(part.size()) * plan.outputs, group_inputs};
+  for (size_t i = 0; i < 3; ++i)
+    if (plan.is_volume()) shape.push_back(std::ssize(part[0][i]->taps));
+    else shape[1] *= std::ssize(part[0][i]->taps);
+  return Tensor::from_doubles(weight.dtype(), shape, all);
 }
 
 ValueId convolution(Graph& graph, const Plan& plan, const Part& part, ValueId x, ValueId weight, ValueId bias) {
-  const auto& [above, beside] = part[0];
+  const Place& place = part[0];
   std::vector<ValueId> operands{x, graph.add_constant("", weights_of(plan, part, *graph.constant(weight)))};
   if (bias != kNone && part.size() > 1)
     bias = ops::concat(graph, {.inputs = std::vector<ValueId>(part.size(), bias), .axis = 0});
   if (bias != kNone) operands.push_back(bias);
-  return emit_convolution(
-      graph, operands,
-      {{"kernel_shape", List{static_cast<int64_t>(above->taps.size()), static_cast<int64_t>(beside->taps.size())}},
-       {"pads", List{above->before, beside->before, above->after, beside->after}},
-       {"dilations", List{plan.rows.dilation, plan.columns.dilation}},
-       {"groups", plan.groups}});
+  List pads = of_each(plan, [&](size_t i) { return place[i]->before; });
+  const List after = of_each(plan, [&](size_t i) { return place[i]->after; });
+  pads.insert(pads.end(), after.begin(), after.end());
+  Attributes attributes{{"pads", pads},
+                        {"dilations", of_each(plan, [&](size_t i) { return plan.axes[i].dilation; })},
+                        {"groups", plan.groups}};
+  if (plan.is_volume()) return graph.emit(conv_def, operands, attributes);
+  attributes.set("kernel_shape", of_each(plan, [&](size_t i) { return std::ssize(place[i]->taps); }));
+  return emit_convolution(graph, operands, attributes);
+}
+
+// Phases of three strides, side by side: [N,D,H,W,phases*C] as [N,D*depth,H*down,W*across,C].
+ValueId interleaved_volumes(Graph& graph, const Plan& plan, ValueId phases) {
+  const int64_t depth = plan.depth().stride, down = plan.rows().stride, across = plan.columns().stride;
+  if (plan.phases() == 1) return phases;
+  const Shape s = graph.type(phases).shape;
+  const Dim row = floordiv(s[4], depth * down);
+  const auto reshaped = [&](ValueId v, const Shape& to) { return ops::reshape(graph, {.x = v, .shape = to}); };
+  if (depth * down > 1) {
+    phases = reshaped(phases, {s[0] * s[1], s[2], s[3], depth, down, row});
+    phases = ops::transpose(graph, {.x = phases, .perm = List{0, 3, 1, 4, 2, 5}});
+  }
+  return reshaped(phases, {s[0], s[1] * depth, s[2] * down, s[3] * across, floordiv(row, across)});
 }
 
 ValueId cut(Graph& graph, const Plan& plan, ValueId y) {
-  if (!plan.rows.is_cut && !plan.columns.is_cut) return y;
-  return ops::slice(
-      graph, {.x = y, .starts = Shape{0, 0}, .ends = Shape{plan.rows.size, plan.columns.size}, .axes = List{1, 2}});
+  if (std::ranges::none_of(plan.axes, &Axis::is_cut)) return y;
+  Shape ends;
+  List axes;
+  for (size_t i = plan.is_volume() ? 0 : 1; i < 3; ++i) {
+    axes.push_back(std::ssize(axes) + 1);
+    ends.push_back(plan.axes[i].size);
+  }
+  return ops::slice(graph, {.x = y, .starts = Shape(ends.size(), 0), .ends = ends, .axes = axes});
 }
 
 // A constant that is one number, or one for each channel of results of `rank` dimensions.
@@ -193,7 +256,7 @@ NodeId user_alike(const Graph& graph, ValueId v, int64_t channels) {
 // The user of `v` on all phases side by side.
 ValueId on_phases(Graph& graph, const Plan& plan, NodeId user, ValueId v, ValueId phases) {
   const Node node = graph.node(user);
-  const auto count = static_cast<size_t>(plan.rows.stride * plan.columns.stride);
+  const auto count = static_cast<size_t>(plan.phases());
   std::vector<ValueId> operands;
   for (ValueId operand : node.operands) {
     if (operand == v) {
@@ -208,15 +271,31 @@ ValueId on_phases(Graph& graph, const Plan& plan, NodeId user, ValueId v, ValueI
   return graph.emit(*node.op, operands, node.attributes);
 }
 
+// All phases of a result side by side, channels last.
+ValueId all_phases(Graph& graph, const Plan& plan, const std::vector<ValueId>& phases) {
+  const int64_t axis = plan.is_volume() ? 1 : 3;
+  const ValueId all = phases.size() == 1 ? phases[0] : ops::concat(graph, {.inputs = phases, .axis = axis});
+  return plan.is_volume() ? ops::transpose(graph, {.x = all, .perm = List{0, 2, 3, 4, 1}}) : all;
+}
+
+// Where they belong, channels first.
+ValueId put_between(Graph& graph, const Plan& plan, ValueId all) {
+  if (!plan.is_volume())
+    return to_channels_first(
+        graph, cut(graph, plan, interleaved(graph, all, plan.rows().stride, plan.columns().stride)), plan.dims + 2);
+  const ValueId volumes = cut(graph, plan, interleaved_volumes(graph, plan, all));
+  return ops::transpose(graph, {.x = volumes, .perm = List{0, 4, 1, 2, 3}});
+}
+
 // What the convolutions give goes through the pointwise users first: they work in the epilogue of these.
 void expand(Graph& graph, NodeId id, const Plan& plan) {
   const Node node = graph.node(id);
   const ValueId weight = node.operands[1], bias = node.operands.size() > 2 ? node.operands[2] : kNone;
   graph.set_insertion_point(id);
-  const ValueId x = to_channels_last(graph, node.operands[0]);
+  const ValueId x = plan.is_volume() ? node.operands[0] : to_channels_last(graph, node.operands[0]);
   std::vector<ValueId> phases;
   for (const Part& part : parts_of(plan)) phases.push_back(convolution(graph, plan, part, x, weight, bias));
-  ValueId all = phases.size() == 1 ? phases[0] : ops::concat(graph, {.inputs = phases, .axis = 3});
+  ValueId all = all_phases(graph, plan, phases);
   std::vector<NodeId> replaced{id};
   while (true) {
     const ValueId y = graph.result(replaced.back());
@@ -227,8 +306,7 @@ void expand(Graph& graph, NodeId id, const Plan& plan) {
   }
   const ValueId last = graph.result(replaced.back());
   const TensorType type = graph.type(last);
-  const ValueId result = to_channels_first(
-      graph, cut(graph, plan, interleaved(graph, all, plan.rows.stride, plan.columns.stride)), type.rank());
+  const ValueId result = put_between(graph, plan, all);
   graph.refine_type(result, type);
   graph.replace_all_uses(last, result);
   graph.set_insertion_point(kNone);
@@ -240,19 +318,27 @@ void expand(Graph& graph, NodeId id, const Plan& plan) {
 }
 
 Graph expand_conv_transpose(Graph graph, const PassContext&) {
-  for (NodeId id : graph.nodes(conv_transpose_def))
-    if (const std::optional<Plan> plan = plan_of(graph, graph.node(id))) expand(graph, id, *plan);
+  for (NodeId id : graph.nodes(conv_transpose_def)) {
+    const OrWhy<Plan> plan = plan_of(graph, graph.node(id));
+    if (const auto* known = std::get_if<Plan>(&plan)) expand(graph, id, *known);
+  }
   graph.erase_unused_constants();
   return graph;
 }
 
 }  // namespace
 
+std::string why_not_convolutions(const Graph& graph, const Node& node) {
+  const OrWhy<Plan> plan = plan_of(graph, node);
+  const auto* why = std::get_if<std::string>(&plan);
+  return why ? *why : "sizes that were open when convolutions were made of others";
+}
+
 extern constinit const PassDef expand_conv_transpose_def{
     .name = "expand_conv_transpose",
     .doc =
-        "conv_transpose over one or two dimensions with constant weights → stride-1 convolutions, one for each phase "
-        "of the stride, put between each other; a linear where the window is the stride.",
+        "conv_transpose with constant weights → stride-1 convolutions, one for each phase of the stride, put between "
+        "each other; a linear where the window is the stride.",
     .run = expand_conv_transpose};
 
 }  // namespace hone

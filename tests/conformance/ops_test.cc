@@ -13,13 +13,14 @@ struct Calls {
   NamedTensors inputs;
 };
 
-// Activations are inputs; the weights and biases of linear and conv are constants, and so are those of every other call
+// Activations are inputs; weights and biases of linear and convolutions are constants, and so are those of every other
+// call
 // of a recurrent layer and packed operands of every other call.
 bool is_weight(const OpDef& op, size_t operand, const Tensor& tensor, int call) {
   const std::string_view name = op.name;
   const bool is_recurrent = name == "rnn" || name == "gru" || name == "lstm" || name == "recurrent_steps";
   return ((tensor.is_packed() || (is_recurrent && operand > 0)) && call % 2) ||
-         (!tensor.is_packed() && (name == "linear" || name == "conv") && operand > 0);
+         (!tensor.is_packed() && (name == "linear" || name == "conv" || name == "conv_transpose") && operand > 0);
 }
 
 Calls calls_of(const OpDef& op) {

@@ -293,8 +293,15 @@ class NodeBound {
     return error;
   }
 
-  // A place reads at most twice as many elements along each of two axes as it stands for, of the cubic four times as
-  // many. Their weights, rounded twice, sum up to 1.
+  // Axes along which the result has another size, two at least.
+  double resized_axes() const {
+    double axes = 0;
+    for (size_t i = 0; i < value_->shape().size(); ++i) axes += operand(0).shape()[i] != value_->shape()[i];
+    return std::max(axes, 2.0);
+  }
+
+  // A place reads at most twice as many elements along each axis as it stands for, of the cubic four times as many.
+  // Their weights, rounded twice, sum up to 1.
   Errors resized() {
     const auto keep = [](const Bounded& x) { return x.value; };
     if (attributes_.get_or<std::string>("mode", "") == "cubic") return resized_cubic();
@@ -303,7 +310,8 @@ class NodeBound {
     const Errors size = evaluate_on(keep, 0, magnitudes)[0].to_doubles();
     const double stands_for = std::ceil(static_cast<double>(operand(0).elements()) / static_cast<double>(size.size()));
     for (size_t i = 0; i < error.size(); ++i)
-      error[i] = std::abs(error[i]) + (4 * stands_for + 8) * kEpsF32 * (std::abs(size[i]) + std::abs(error[i]));
+      error[i] = std::abs(error[i]) +
+                 resized_axes() * (2 * stands_for + 4) * kEpsF32 * (std::abs(size[i]) + std::abs(error[i]));
     return error;
   }
 
@@ -323,7 +331,8 @@ class NodeBound {
     const double along = (1 + std::abs(attributes_.get_or<double>("cubic_coeff_a", -0.75)) / 2) * (excludes ? 2 : 1);
     const double stands_for =
         std::ceil(static_cast<double>(x.value.elements()) / static_cast<double>(value_->elements()));
-    const double error = along * along * (off + (8 * stands_for + 12) * kEpsF32 * (most + off));
+    const double axes = resized_axes(), sum = std::pow(along, axes);
+    const double error = sum * (off + axes * (4 * stands_for + 6) * kEpsF32 * (most + off));
     return Errors(static_cast<size_t>(value_->elements()), error);
   }
 

@@ -72,6 +72,12 @@ inline OpCases matmul_cases(Philox& rng) {
     cases.push_back({{random_floats(rng, {2, 19, 9}, dtype), random_floats(rng, {2, 5, 19}, dtype)},
                      {{"transpose_a", int64_t{1}}, {"transpose_b", int64_t{1}}}});
     cases.push_back({{random_floats(rng, {2, 1, 7, 17}, dtype), random_floats(rng, {3, 17, 5}, dtype)}, {}});
+    cases.push_back({{random_floats(rng, {2, 1, 3, 7, 9}, dtype), random_floats(rng, {1, 4, 3, 9, 5}, dtype)}, {}});
+    cases.push_back({{random_floats(rng, {2, 1, 3, 1, 2, 9}, dtype), random_floats(rng, {2, 1, 3, 5, 9}, dtype)},
+                     {{"transpose_b", int64_t{1}}}});
+    cases.push_back({{random_floats(rng, {2, 1, 2, 1, 2, 1, 2, 3, 4}, dtype),
+                      random_floats(rng, {1, 3, 1, 2, 1, 2, 1, 4, 5}, dtype)},
+                     {}});
     cases.push_back(
         {{random_floats(rng, {2, 3, 4}, dtype), random_floats(rng, {4, 5}, dtype)}, {{"transpose_b", int64_t{0}}}});
   }

@@ -56,6 +56,28 @@ inline OpCases conv_cases(Philox& rng) {
       {{random_floats(rng, {2, 2, 4, 3, 5}), random_floats(rng, {3, 2, 2, 3, 2}), random_floats(rng, {3})},
        {{"strides", Integers{2, 1, 2}}, {"pads", Integers{1, 1, 0, 2, 1, 1}}, {"dilations", Integers{2, 1, 1}}}},
       {{random_floats(rng, {1, 4, 3, 3, 4}), random_floats(rng, {4, 2, 2, 1, 3})}, {{"groups", int64_t{2}}}},
+      {{random_floats(rng, {2, 5, 6, 6}), random_floats(rng, {4, 6, 3, 2}), random_floats(rng, {4})},
+       {{"channels_last", int64_t{1}}, {"planes", int64_t{3}}, {"pads", Integers{1, 0, 1, 1}}}},
+      {{random_floats(rng, {1, 8, 9, 12}), random_floats(rng, {17, 8, 3, 3})},
+       {{"planes", int64_t{2}}, {"pads", Integers{1, 1, 1, 1}}}},
+      // Of large dilation, where most taps lie outside the plane.
+      {{random_floats(rng, {2, 5, 14, 17}), random_floats(rng, {18, 5, 3, 3}), random_floats(rng, {18})},
+       {{"pads", Integers{6, 12, 6, 12}}, {"dilations", Integers{6, 12}}}},
+      {{random_floats(rng, {1, 4, 4, 6}), random_floats(rng, {6, 2, 3, 4})},
+       {{"pads", Integers{9, 13, 9, 14}}, {"dilations", Integers{9, 9}}, {"groups", int64_t{2}}}},
+      {{random_floats(rng, {1, 3, 9, 23}), random_floats(rng, {5, 3, 1, 3})},
+       {{"pads", Integers{0, 8, 0, 3}}, {"dilations", Integers{1, 8}}, {"strides", Integers{2, 3}}}},
+      {{random_floats(rng, {2, 4, 31}), random_floats(rng, {7, 4, 5})},
+       {{"pads", Integers{33, 0}}, {"dilations", Integers{11}}}},
+      {{random_floats(rng, {1, 3, 8, 8}), random_floats(rng, {2, 3, 3, 3})},
+       {{"pads", Integers{24, 24, 24, 24}}, {"dilations", Integers{24, 24}}}},
+      {{random_floats(rng, {1, 6, 13, 20}, DType::bf16), random_floats(rng, {20, 6, 3, 3}, DType::bf16)},
+       {{"pads", Integers{12, 12, 12, 12}}, {"dilations", Integers{12, 12}}}},
+      {{random_floats(rng, {1, 12, 20, 32}), random_packed(rng, {17, 288}, "mxint8")},
+       {{"channels_last", int64_t{1}},
+        {"kernel_shape", Integers{3, 3}},
+        {"pads", Integers{10, 16, 10, 16}},
+        {"dilations", Integers{10, 16}}}},
   };
 }
 
@@ -80,7 +102,16 @@ inline OpCases conv_transpose_cases(Philox& rng) {
           {{image, random_floats(rng, {4, 1, 3, 3})}, {{"strides", two}, {"auto_pad", "same_upper"}}},
           {{image, random_floats(rng, {4, 1, 3, 3})}, {{"strides", two}, {"output_shape", Shape{6, 11}}}},
           {{random_floats(rng, {1, 2, 4}, DType::bf16), random_floats(rng, {2, 3, 3})}, {}},
-          {{random_floats(rng, {1, 2, 2, 3, 2}), random_floats(rng, {2, 1, 2, 2, 2})}, {}}};
+          {{random_floats(rng, {1, 2, 2, 3, 2}), random_floats(rng, {2, 1, 2, 2, 2})}, {}},
+          {{random_floats(rng, {2, 3, 2, 1, 3}), random_floats(rng, {3, 4, 2, 2, 2}), random_floats(rng, {4})},
+           {{"strides", Integers{2, 2, 2}}}},
+          {{random_floats(rng, {1, 4, 3, 2, 4}), random_floats(rng, {4, 3, 3, 2, 4}), random_floats(rng, {3})},
+           {{"strides", Integers{2, 1, 3}},
+            {"pads", Integers{1, 0, 2, 0, 1, 1}},
+            {"output_padding", Integers{1, 0, 2}},
+            {"dilations", Integers{1, 2, 1}}}},
+          {{random_floats(rng, {2, 4, 2, 3, 2}), random_floats(rng, {4, 2, 3, 3, 1})},
+           {{"strides", Integers{1, 2, 1}}, {"groups", int64_t{2}}, {"auto_pad", "same_lower"}}}};
 }
 
 inline OpCases pool_cases(std::string_view name, Philox& rng) {
@@ -110,6 +141,11 @@ inline OpCases pool_cases(std::string_view name, Philox& rng) {
     return OpCase{{random_floats(rng, {2, 3, 7, 9})},
                   {{"kernel_shape", Integers{3, 3}}, {"pads", Integers{1, 1, 1, 1}}, {attribute, value}}};
   };
+  cases.push_back({{random_floats(rng, {2, 3, 7, 9})},
+                   {{"kernel_shape", Integers{6, 8}}, {"pads", Integers{3, 4, 2, 5}}, {"ceil_mode", int64_t{1}}}});
+  if (name.starts_with("max_pool"))
+    cases.push_back({{Tensor::of<float>({1, 1, 3, 4}, {0, -0.0f, NAN, 1, 2, -INFINITY, 3, 0, 5, 4, INFINITY, -0.0f})},
+                     {{"kernel_shape", Integers{5, 5}}, {"pads", Integers{2, 2, 2, 2}}}});
   if (name == "avg_pool") cases.push_back(padded("count_include_pad", 1));
   if (name == "lp_pool") cases.push_back(padded("p", 3));
   if (name == "max_pool_indices") cases.push_back(padded("column_major", 1));
@@ -160,6 +196,15 @@ inline OpCases resize_cases(Philox& rng) {
         {{image}, {{"keep_aspect_ratio_policy", policy}, {"axes", Integers{2, 3}}, {"sizes", Shape{7, 8}}}});
   for (DType dtype : {DType::i64, DType::u8, DType::bf16})
     cases.push_back({{random_integers(rng, {3, 4}, dtype, 0, 100), {}, scales({2, 0.5f})}, {}});
+  for (DType dtype : {DType::f32, DType::bf16})
+    for (const char* mode : {"nearest", "linear", "cubic"}) {
+      const Tensor volume = random_floats(rng, {2, 3, 3, 4, 5}, dtype);
+      for (const std::vector<float>& three : {std::vector<float>{1, 1, 0.7f, 2.4f, 1.3f}, {1, 1, 2, 2, 2}})
+        cases.push_back({{volume, {}, scales(three)}, {{"mode", mode}}});
+      cases.push_back({{volume, {}, scales({1, 0.7f, 1, 1.6f, 1})}, {{"mode", mode}, {"coordinates", "asymmetric"}}});
+      cases.push_back({{volume, {}, {}, Tensor::of<int64_t>({4}, {4, 1, 5, 7})},
+                       {{"mode", mode}, {"axes", Integers{0, 2, 3, 4}}, {"coordinates", "align_corners"}}});
+    }
   return cases;
 }
 

@@ -119,6 +119,7 @@ class ConvKernel {
       TileSpec spec = tile_spec_of(each.rows);
       spec.chains = each.chains;
       spec.steps_when_called = true;
+      spec.counts_segments = plan_.inside_only;
       tiles_[each] = emit_tile(e_, fmt::format("{}_tile{}c{}", symbol_, each.rows, each.chains), spec);
     }
   }
@@ -234,7 +235,12 @@ class ConvKernel {
       });
       a = frame_.scratch;
     } else {
-      a = e_.at(a, e_.times(first, e_.times(row_bytes_, w_.stride_y)));
+      Value* top = e_.times(first, w_.stride_y);
+      if (plan_.inside_only) {  // where the window of the first pixel begins, though nothing is read outside the plane
+        top = e_.b.CreateSub(top, p_.pad_top);
+        a = e_.at(a, e_.times(e_.b.CreateNeg(p_.pad_left), shape_.pixel_bytes));
+      }
+      a = e_.at(a, e_.b.CreateMul(top, row_bytes_));
     }
     const int64_t group_bytes = shape_.gemm.panels() * shape_.gemm.panel_bytes();
     Value* w = e_.at(e_.kernel_pointer(frame_, 1), e_.times(group, group_bytes));
@@ -315,6 +321,9 @@ class ConvKernel {
     Value* first = window_rows_before(p_.pad_top, y);
     return {first, e_.b.CreateSub(window_rows_before(e_.b.CreateAdd(p_.pad_top, p_.height), y), first)};
   }
+  Value* window_rows_before(Value* edge, Value* y) {
+    return taps_before(e_.b.CreateSub(edge, e_.times(y, w_.stride_y)), w_.dilation_y, w_.kernel_height);
+  }
   Value* from_window_row(Value* a, const TapRows& seen) {
     return e_.at(a, e_.times(seen.first, e_.times(row_bytes_, w_.dilation_y)));
   }
@@ -322,13 +331,12 @@ class ConvKernel {
     return e_.at(w, e_.times(seen.first, shape_.panel_rows_of_window_row() * shape_.gemm.row_bytes()));
   }
 
-  // How many rows of the window at output row y lie before row `edge` of the padded plane.
-  Value* window_rows_before(Value* edge, Value* y) {
-    Value* room = e_.b.CreateSub(edge, e_.times(y, w_.stride_y));
-    Value* rows = room;
-    if (w_.dilation_y > 1)
-      rows = e_.b.CreateSDiv(e_.b.CreateAdd(room, e_.num(w_.dilation_y - 1)), e_.num(w_.dilation_y));
-    return e_.smaller(e_.larger(rows, e_.num(0)), e_.num(w_.kernel_height));
+  // How many of a window's taps, `dilation` apart, lie before an edge of the padded plane that is `room` behind the
+  // first.
+  Value* taps_before(Value* room, int64_t dilation, int64_t taps) {
+    Value* before = room;
+    if (dilation > 1) before = e_.b.CreateSDiv(e_.b.CreateAdd(room, e_.num(dilation - 1)), e_.num(dilation));
+    return e_.smaller(e_.larger(before, e_.num(0)), e_.num(taps));
   }
 
   void one_row(Value* a, Value* w, Value* count, Value* y, const Place& place) {
@@ -382,8 +390,9 @@ class ConvKernel {
     });
   }
 
-  TileStrips strips_of_band(Value* rows) {
-    return cut_into_strips(e_, e_.times(rows, p_.out_width), shape_.gemm.rows,
+  TileStrips strips_of_band(Value* rows) { return strips_of_pixels(e_.times(rows, p_.out_width)); }
+  TileStrips strips_of_pixels(Value* pixels) {
+    return cut_into_strips(e_, pixels, shape_.gemm.rows,
                            [&](Value* height) { return e_.load(e_.ptr, e_.at(tile_table_, e_.times(height, 8)), 8); });
   }
 
@@ -400,6 +409,7 @@ class ConvKernel {
       Value* of_band = e_.smaller(height, e_.b.CreateSub(rows, before));
       Value *from = from_window_row(e_.at(a, e_.times(i, step)), seen), *weights = weights_from(w, seen);
       if (by_tiles()) return tile_band(from, weights, seen.count, of_band, y, place), Values{};
+      if (plan_.inside_only) return runs_of_row(from, weights, seen.count, y, place), Values{};
       Value* is_full = e_.b.CreateICmpEQ(of_band, height);
       one_band(from, weights, seen.count, select_strips(e_, is_full, full_band_, last_band_), y, place);
       return Values{};
@@ -444,6 +454,7 @@ class ConvKernel {
   }
   TapRows rows_seen_of_band(Value* y) {
     const TapRows all = all_window_rows();
+    if (plan_.inside_only) return window_rows(y);
     if (!shape_.copied || plan_.has_x_zero) return all;
     const TapRows seen = window_rows(y);
     Value* one_row = e_.b.CreateICmpEQ(rule_height_, e_.num(1));
@@ -452,12 +463,43 @@ class ConvKernel {
 
   void one_band(Value* a, Value* w, Value* window_rows, const TileStrips& strips, Value* y, const Place& place) {
     for_each_strip(e_, strips, [&](Value* tile, Value* pixels, Value* x) {
-      Value* from = e_.at(a, e_.times(x, w_.stride_x * shape_.pixel_bytes));
-      Value* a_step_y = e_.times(row_bytes_, w_.dilation_y);
-      Values operands{from, w, row_offsets_, sums_, a_step_y, window_rows};
-      add_fetched(operands, e_.b.CreateAdd(e_.times(e_.b.CreateSub(y, place.first), p_.out_width), x), pixels);
-      e_.b.CreateCall(tiles_.begin()->second->getFunctionType(), tile, operands);
-      finish(pixels, y, x, place);
+      any_strip(tile, pixels, a, w, window_rows, nullptr, y, x, place);
+    });
+  }
+  void any_strip(Value* tile, Value* pixels, Value* a, Value* w, Value* window_rows, Value* window_columns, Value* y,
+                 Value* x, const Place& place) {
+    Value* from = e_.at(a, e_.times(x, w_.stride_x * shape_.pixel_bytes));
+    Value* a_step_y = e_.times(row_bytes_, w_.dilation_y);
+    Values operands{from, w, row_offsets_, sums_, a_step_y, window_rows};
+    add_fetched(operands, e_.b.CreateAdd(e_.times(e_.b.CreateSub(y, place.first), p_.out_width), x), pixels);
+    if (window_columns) operands.push_back(window_columns);
+    e_.b.CreateCall(tiles_.begin()->second->getFunctionType(), tile, operands);
+    finish(pixels, y, x, place);
+  }
+
+  // Pixels that see the same columns of the window inside the plane, `a` and `w` being at its first: a run ends where
+  // the next column comes in on the left or the last one leaves on the right.
+  void runs_of_row(Value* a, Value* w, Value* window_rows, Value* y, const Place& place) {
+    Value* right = e_.b.CreateAdd(p_.pad_left, p_.width);
+    const int64_t column_bytes = shape_.gemm.rows_of(shape_.gemm.panel, shape_.segment) * shape_.gemm.row_bytes();
+    e_.loop(e_.num(0), e_.kernel_dim(frame_, kConvColumnRuns), 1, {e_.num(0)}, [&](Value*, const Values& at) {
+      Value *x = at[0], *end = p_.out_width;
+      const auto before = [&](Value* edge) {
+        Value* taps = taps_before(e_.b.CreateSub(edge, e_.times(x, w_.stride_x)), w_.dilation_x, w_.kernel_width);
+        // The first place with one less; where there are none, nowhere.
+        Value* one_less = e_.b.CreateSub(edge, e_.times(e_.b.CreateSub(taps, e_.num(1)), w_.dilation_x));
+        Value* changes = e_.b.CreateSDiv(e_.b.CreateAdd(one_less, e_.num(w_.stride_x - 1)), e_.num(w_.stride_x));
+        Value* some = e_.b.CreateICmpSGT(taps, e_.num(0));
+        end = e_.b.CreateSelect(some, e_.smaller(end, changes), end);
+        return taps;
+      };
+      Value *first = before(p_.pad_left), *count = e_.b.CreateSub(before(right), first);
+      Value *from = e_.at(a, e_.times(first, w_.dilation_x * shape_.pixel_bytes)),
+            *weights = e_.at(w, e_.times(first, column_bytes));
+      for_each_strip(e_, strips_of_pixels(e_.b.CreateSub(end, x)), [&](Value* tile, Value* pixels, Value* offset) {
+        any_strip(tile, pixels, from, weights, window_rows, count, y, e_.b.CreateAdd(x, offset), place);
+      });
+      return Values{end};
     });
   }
 

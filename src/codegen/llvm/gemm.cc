@@ -160,10 +160,17 @@ class GemmCase {
   struct Batch {
     Value *outer, *h, *number;
   };
-  // outer * dims[a] + h * dims[b] elements.
+  // outer * dims[a] + h * dims[b] elements, where `outer` counts through the loops in the middle, too.
   Value* batch_offset(const Batch& batch, int a, int b) {
-    return e_.b.CreateAdd(e_.b.CreateMul(batch.outer, e_.kernel_dim(frame_, a)),
-                          e_.b.CreateMul(batch.h, e_.kernel_dim(frame_, b)));
+    Value *outer = batch.outer, *offset = e_.b.CreateMul(batch.h, e_.kernel_dim(frame_, b));
+    for (int64_t loop = plan_.middle_loops; loop-- > 0;) {
+      const int at = kGemmMiddleLoops + 4 * static_cast<int>(loop);
+      Value* count = e_.kernel_dim(frame_, at);
+      Value* stride = e_.kernel_dim(frame_, at + a - 1);  // a: 2 to 4
+      offset = e_.b.CreateAdd(offset, e_.b.CreateMul(e_.b.CreateURem(outer, count), stride));
+      outer = e_.b.CreateUDiv(outer, count);
+    }
+    return e_.b.CreateAdd(offset, e_.b.CreateMul(outer, e_.kernel_dim(frame_, a)));
   }
 
   // Counts through panels, blocks of rows and batches: divisions once a call, not once an item.

@@ -33,6 +33,7 @@ class TileBody {
     if (spec.a_by_columns) a_k_bytes_ = f->getArg(4);
     for (int r = 0; spec.a_by_columns && r < spec.rows; ++r) row_offset_.push_back(e.num(int64_t{r} * 4));
     if (spec.fetches) fetched_ = f->getArg(6), fetched_bytes_ = f->getArg(7);
+    segments_x_ = spec.counts_segments ? f->getArg(spec.fetches ? 8 : 6) : e.num(spec.segments_x);
     const bool even = row_offset_.empty();
     for (int r = 0; even && r < spec.rows; ++r)
       row_offset_.push_back(spec.a_row_bytes ? e.num(r * spec.a_row_bytes) : e.times(f->getArg(4), r));
@@ -109,7 +110,7 @@ class TileBody {
     return e_.walk(count, outer, sums, [&](const Values& p, const Values& before) {
       std::vector<Emitter::Moving> inner{{p[0], s_.a_step_x}, {p[1], w_step}};
       if (fetched_) inner.emplace_back(p[2], fetched_bytes_);
-      return e_.walk(e_.num(s_.segments_x), inner, before, [&](const Values& q, const Values& now) {
+      return e_.walk(segments_x_, inner, before, [&](const Values& q, const Values& now) {
         if (fetched_) fetched_ = q[2];
         return product(q[0], q[1], nullptr, s_.segment, now);
       });
@@ -362,7 +363,7 @@ class TileBody {
   const int sums_, splits_;
   int chain_ = 0;
   Values row_offset_, zero_points_;
-  Value* a_step_y_ = nullptr;
+  Value *a_step_y_ = nullptr, *segments_x_ = nullptr;
   Value* a_k_bytes_ = nullptr;                           // from k to k of A by columns
   Value* kept_ = nullptr;                                // where the next step leaves W
   Value *fetched_ = nullptr, *fetched_bytes_ = nullptr;  // by one run of k, from where it is
@@ -412,6 +413,7 @@ llvm::Function* emit_tile(Emitter& e, const std::string& symbol, const TileSpec&
   CHECK(!spec.steps_when_called || (spec.segment && spec.global_offset < 0));
   std::vector<llvm::Type*> params{e.ptr, e.ptr, e.ptr, e.ptr, e.i64, e.i64};
   if (spec.fetches) params.insert(params.end(), {e.ptr, e.i64});
+  if (spec.counts_segments) params.push_back(e.i64);
   llvm::Function* f = e.begin_function(symbol, e.b.getVoidTy(), params, false);
   // The scheduler's model of units, not of the machine at hand: its order keeps lookups, shifts and dot products of
   // this loop more evenly apart (4 % faster); loops that look bytes up spill under it.

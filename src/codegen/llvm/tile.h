@@ -29,6 +29,7 @@ struct TileSpec {
   // Of a convolution over any plane: the call's `scales` are the bytes from a to each row (i64), a_row_bytes is
   // a_step_y.
   bool steps_when_called = false;
+  bool counts_segments = false;  // the call says how many of each segments_x are there; W has them all
   int64_t sums_row_bytes = 0;
   bool accumulate = false;  // adds to the sums that are there
   int64_t ahead = 0;        // codes are fetched so many bytes before they are read
@@ -48,7 +49,7 @@ struct TileSpec {
 TileSpec tile_spec(const GemmShape& shape, const Format* format, int rows, int panels = 1);
 
 // Adds a local function
-//   void(a, w, scales, sums, a_row_bytes, count[, fetched, fetched_bytes])   pointers, then i64
+//   void(a, w, scales, sums, a_row_bytes, count[, fetched, fetched_bytes][, segments])   pointers, then i64
 // count: k where the spec has none; of the outer runs of segments; or, where scales are read, of the k before w.
 // that stores the sums as f32 rows. It has its own frame and no memory but its arguments: in a larger function,
 // constants that the surroundings need would be kept in registers across this loop and spill it (2 to 3 times slower).

@@ -55,8 +55,11 @@ std::string describe(const ConvPlan& plan, const Target& target) {
     const std::string blocks =
         plan.any_plane ? "any plane" : fmt::format("{} blocks of {} rows", s.blocks, s.block_rows);
     return fmt::format("{} direct: tile {}x{}, {} panels, {}{}, {}, {}", window, s.gemm.rows, s.gemm.panel_columns(),
-                       s.gemm.panels(), blocks, s.copied ? " (x copied)" : "", weights_of(plan.product, s.gemm),
-                       products_of(s.gemm));
+                       s.gemm.panels(), blocks,
+                       plan.inside_only ? " (taps inside it)"
+                       : s.copied       ? " (x copied)"
+                                        : "",
+                       weights_of(plan.product, s.gemm), products_of(s.gemm));
   }
   const WinogradShape s = winograd_shape(plan, target);
   const std::string pieces = plan.any_plane ? "any plane" : fmt::format("{} pieces", s.pieces());
@@ -88,7 +91,8 @@ KernelSpeed speed(const ConvPlan& plan, const Target& target) {
   CHECK(false);
 }
 
-bool takes(const OpDef& op) { return is_one_of(op, {"conv", "conv_input_gradient"}); }
+// Of conv_transpose only what no convolutions were made of is left, and refused with the reason.
+bool takes(const OpDef& op) { return is_one_of(op, {"conv", "conv_input_gradient", "conv_transpose"}); }
 
 constexpr KernelClass<ConvPlan> conv{
     .name = "conv",

@@ -9,6 +9,7 @@
 #include "codegen/plane_window.h"
 #include "ops/calls.h"
 #include "ops/sliding_window.h"
+#include "passes/expand_conv_transpose.h"
 
 namespace hone {
 namespace {
@@ -37,6 +38,8 @@ Support lower_conv(const Lowering& lowering, Prepared& prepared) {
   const Graph& graph = lowering.graph;
   const NodeId n = step.group.anchor;
   const Node& node = graph.node(n);
+  if (node.op == &conv_transpose_def)
+    return {fmt::format("no code generation for conv_transpose with {}", why_not_convolutions(graph, node))};
   const ValueId x = node.operands[0], w = node.operands[1], y = node.results[0];
   const Shape x_shape = lowering.shape(x), y_shape = lowering.shape(y);
   if (!channels_last(node.attributes) || x_shape.size() < 3 || x_shape.size() > 4)
@@ -60,6 +63,7 @@ Support lower_conv(const Lowering& lowering, Prepared& prepared) {
   const bool one_tap = plan.turned && element_count(spatial(graph.type(w).shape)) == Dim(1);
   plan.leaves_plane = has_padding(graph, n) || (plan.turned && !one_tap);
   plan.groups = groups;
+  plan.planes = node.attributes.get_or<int64_t>("planes", 1);
   plan.channels = channels / groups;
   plan.product.n = outputs / groups;
   plan.product.a = graph.type(x).dtype;
@@ -76,8 +80,8 @@ Support lower_conv(const Lowering& lowering, Prepared& prepared) {
   if (plan.has_x_zero) lowering.bind(step, node.operands[3]);
   const bool any_plane = has_open_plane(x_shape, y_shape);
   prepared.place = [=, &graph, turned = plan.turned, once = lowering.is_laid_out(w), target = lowering.target,
-                    no_winograd = lowering.no_winograd,
-                    plans = PlanVariants<ConvPlan::Method>()](const RunSizes& sizes, StepCall& placed) mutable {
+                    no_winograd = lowering.no_winograd, plans = PlanVariants<std::pair<ConvPlan::Method, bool>>()](
+                       const RunSizes& sizes, StepCall& placed) mutable {
     auto window = sized_window(graph, n, sizes.shape(turned ? y : x), sizes.shape(turned ? x : y));
     if (turned)
       if (Support r = turn(*window); !r.supported()) return r;
@@ -93,8 +97,9 @@ Support lower_conv(const Lowering& lowering, Prepared& prepared) {
     placed.refused = choice.refused;
     placed.dims[0] = window->images * chosen.window.out_height * chosen.window.out_width;
     placed.dims[1] = window->images;
-    if (any_plane) for_any_plane(chosen, placed.dims);
-    return plans.choose(chosen.method, target, placed, [&] { return KernelPlan(chosen); });
+    chosen.inside_only = skips_padding(chosen, target);
+    if (any_plane || chosen.inside_only) for_any_plane(chosen, placed.dims);
+    return plans.choose({chosen.method, chosen.inside_only}, target, placed, [&] { return KernelPlan(chosen); });
   };
   return {};
 }

@@ -10,6 +10,7 @@
 #include "codegen/kernels/conv/winograd_shape.h"
 #include "codegen/kernels/conv/winograd_weights.h"
 #include "codegen/kernels/gemm/prepack.h"
+#include "ops/conv_weights.h"
 #include "passes/weight_matrix.h"
 
 namespace hone {
@@ -83,12 +84,12 @@ void prepack_matrix(const ConvPlan& plan, const Target& target, const Tensor& we
 
 std::string prepack_key(const ConvPlan& plan, const Target& target) {
   if (plan.method != ConvPlan::Method::direct)
-    return fmt::format("{} winograd {}{}", prepack_key(winograd_product(plan), target),
-                       winograd_shape(plan, target).w->piece, plan.turned ? " turned" : "");
+    return fmt::format("{} winograd {} planes {}{}", prepack_key(winograd_product(plan), target),
+                       winograd_shape(plan, target).w->piece, plan.planes, plan.turned ? " turned" : "");
   const ConvShape shape = conv_shape(plan, target);
-  return fmt::format("{} segment {} groups {} {}{}", prepack_key(laid_out_product(plan, target), target), shape.segment,
-                     plan.groups, shape.gemm.panel == PanelType::pairs ? "pairs" : "singles",
-                     plan.turned ? " turned" : "");
+  return fmt::format("{} segment {} groups {} planes {} {}{}", prepack_key(laid_out_product(plan, target), target),
+                     shape.segment, plan.groups, plan.planes,
+                     shape.gemm.panel == PanelType::pairs ? "pairs" : "singles", plan.turned ? " turned" : "");
 }
 
 int64_t prepacked_bytes(const ConvPlan& plan, const Target& target) {
@@ -99,6 +100,13 @@ int64_t prepacked_bytes(const ConvPlan& plan, const Target& target) {
 }
 
 void prepack(const ConvPlan& plan, const Target& target, const Tensor& weights, int threads, std::byte* out) {
+  if (plan.planes > 1) {
+    ConvPlan one = plan;
+    one.planes = 1;
+    const Tensor apart = with_planes_apart(weights, plan.planes);
+    if (weights.data().is_mapped()) drop_pages(weights.data().bytes());
+    return prepack(one, target, apart, threads, out);
+  }
   if (plan.method != ConvPlan::Method::direct) return prepack_winograd(plan, target, weights, threads, out);
   const bool is_matrix = weights.shape().size() == 2;
   CHECK(!plan.turned || !is_matrix || plan.window.taps() == 1);  // what a view of one tap's [O,C,1,1] is a view of

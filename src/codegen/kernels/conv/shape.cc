@@ -33,7 +33,7 @@ void choose_place_of_x(ConvShape& s, const ConvPlan& plan, const Target& target)
                           : tiles || target.byte_unit() ? 1
                                                         : 2,
                 own = plan.channels * element;
-  s.copied = codes || plan.leaves_plane || (!plan.any_plane && leaves_plane(w));
+  s.copied = codes || (!plan.inside_only && (plan.leaves_plane || (!plan.any_plane && leaves_plane(w))));
   // Rows of a tile that lie a multiple of 4096 bytes apart would evict each other from the first-level cache.
   if (s.copied) s.pixel_bytes = own * w.stride_x % 4096 == 0 ? own + 64 : own;
   else s.pixel_bytes = own * plan.groups;
@@ -62,8 +62,10 @@ Strip strip_of(const GemmShape& gemm, int64_t out_height, int64_t out_width) {
 
 // A smaller tile leaves items and chains as they are: one output row divides any block.
 void choose_strips(ConvShape& s, const PlaneWindow& w, const Target& target, int shrink) {
-  const Strip rule = strip_of(s.gemm, w.out_height, w.out_width);
-  s.gemm.chains = tile_chains(s.gemm, rule.height * rule.width * s.gemm.vectors, target.avx512());
+  const Strip rule = s.column_runs > 0 ? Strip{1, std::min<int64_t>(s.gemm.rows, w.out_width)}
+                                       : strip_of(s.gemm, w.out_height, w.out_width);
+  s.gemm.chains =
+      s.column_runs > 0 ? 1 : tile_chains(s.gemm, rule.height * rule.width * s.gemm.vectors, target.avx512());
   s.rule_height = rule.height;
   s.strip_height = shrink > 0 ? 1 : rule.height;
   s.strip_width = shrink > 0 ? balanced_rows(std::max(1, s.gemm.rows - shrink), w.out_width) : rule.width;
@@ -75,14 +77,71 @@ void choose_blocks(ConvShape& s, const PlaneWindow& w) {
                 : s.copied ? pixels_of_line(w) * s.pixel_bytes
                            : w.width * s.pixel_bytes;
   s.line_bytes = s.spreads ? pixels_of_line(w) * s.pixel_bytes + kTileStepBytes : 0;  // its end is read by vectors
-  const int64_t rows_in_cache = std::max<int64_t>(1, kBlockBytes / (s.row_bytes * w.stride_y));
+  // Rows that the window sees lie together, or each has its own.
+  const int64_t apart = s.column_runs > 0 ? w.kernel_height : 1;
+  const int64_t rows_in_cache = std::max<int64_t>(1, kBlockBytes / (s.row_bytes * w.stride_y * apart));
   s.blocks = ceil_div(w.out_height, std::min(w.out_height, rows_in_cache));
   s.block_rows = ceil_div(ceil_div(w.out_height, s.blocks), s.rule_height) * s.rule_height;
   s.blocks = ceil_div(w.out_height, s.block_rows);
   s.block_input_rows = (s.block_rows - 1) * w.stride_y + (w.kernel_height - 1) * w.dilation_y + 1;
 }
 
+// Taps of a window along one dimension, of which those before and behind [0, extent) are left out.
+struct Line {
+  int64_t places, stride, before, taps, dilation, extent;
+
+  // How many taps of the window at a place lie before `edge`, counted from the first element.
+  int64_t taps_before(int64_t place, int64_t edge) const {
+    const int64_t room = edge + before - place * stride;
+    return room <= 0 ? 0 : std::min(taps, ceil_div(room, dilation));
+  }
+  int64_t taps_inside(int64_t place) const { return taps_before(place, extent) - taps_before(place, 0); }
+};
+Line rows_of(const PlaneWindow& w) {
+  return {w.out_height, w.stride_y, w.pad_top, w.kernel_height, w.dilation_y, w.height};
+}
+Line columns_of(const PlaneWindow& w) {
+  return {w.out_width, w.stride_x, w.pad_left, w.kernel_width, w.dilation_x, w.width};
+}
+
+// f(places, taps) for each run of places with the same taps inside, one behind the other.
+template <class F>
+void each_run(const Line& line, const F& f) {
+  for (int64_t first = 0, place = 1; place <= line.places; ++place) {
+    const bool goes_on = place < line.places && line.taps_before(place, 0) == line.taps_before(first, 0) &&
+                         line.taps_before(place, line.extent) == line.taps_before(first, line.extent);
+    if (goes_on) continue;
+    f(place - first, line.taps_inside(first));
+    first = place;
+  }
+}
+
+// What strips of a row of pixels cost for each tap: as much as their pixels, or three where they are fewer.
+int64_t cost_of_strips(int64_t pixels, int most) {
+  constexpr int64_t kLeast = 3;
+  const Strips strips = strips_of(pixels, most);
+  return strips.taller * std::max(kLeast, strips.height + 1) +
+         (strips.count - strips.taller) * std::max(kLeast, strips.height);
+}
+
 }  // namespace
+
+// At least a tenth of the products must be saved.
+bool skips_padding(const ConvPlan& plan, const Target& target) {
+  const PlaneWindow& w = plan.window;
+  const bool can = plan.method == ConvPlan::Method::direct && plan.leaves_plane && w.dilation_x > 1 &&
+                   w.kernel_width > 1 && !plan.product.multiplies_codes() && !plan.has_x_zero &&
+                   !plan.product.by_tiles && w.out_height > 0 && w.out_width > 0;
+  if (!can) return false;
+  const GemmShape gemm = panel_shape(laid_out_product(plan, target), target);
+  const Strip usual = strip_of(gemm, w.out_height, w.out_width);
+  int64_t rows = 0, columns = 0;  // of the window, for each output row; for each of its strips
+  each_run(rows_of(w), [&](int64_t places, int64_t taps) { rows += places * taps; });
+  each_run(columns_of(w), [&](int64_t places, int64_t taps) { columns += taps * cost_of_strips(places, gemm.rows); });
+  const int64_t all = usual.height > 1 ? w.out_height * w.out_width * w.taps()
+                                       : rows * w.kernel_width * cost_of_strips(w.out_width, gemm.rows);
+  return 10 * rows * columns <= 9 * all;
+}
 
 int64_t pixels_of_line(const PlaneWindow& w) {
   return (w.out_width - 1) * w.stride_x + (w.kernel_width - 1) * w.dilation_x + 1;
@@ -108,6 +167,7 @@ void write_derived(const ConvShape& shape, KernelDims& dims) {
   dims[kConvStripHeight] = shape.strip_height, dims[kConvChains] = shape.gemm.chains;
   dims[kConvRowBytes] = shape.row_bytes, dims[kConvCopiedBytes] = round_up(shape.copied_bytes(), 64);
   dims[kConvBlockRows] = shape.block_rows, dims[kConvBlocks] = shape.blocks;
+  dims[kConvColumnRuns] = shape.column_runs;
 }
 
 // All strips of planes up to a width from which on all have one of two heights.
@@ -115,6 +175,8 @@ std::set<ConvTile> tiles_of_any_plane(const ConvPlan& plan, const Target& target
   const GemmShape gemm = conv_shape(plan, target).gemm;
   const int most = gemm.rows, shrunk = std::max(1, most - shrink);
   std::set<ConvTile> tiles;
+  for (int rows = 1; plan.inside_only && rows <= shrunk; ++rows) tiles.insert({rows, 1});
+  if (plan.inside_only) return tiles;
   for (int64_t width = 1; width <= most * most; ++width)
     for (int64_t out_height = 1; out_height <= 2 * most; ++out_height) {
       const Strip rule = strip_of(gemm, out_height, width);
@@ -133,6 +195,8 @@ std::set<ConvTile> tiles_of_any_plane(const ConvPlan& plan, const Target& target
 Support conv_support(const ConvPlan& plan, const Target& target) {
   if (plan.method != ConvPlan::Method::direct)
     if (Support r = winograd_support(plan); !r.supported()) return r;
+  if (plan.inside_only && (!plan.any_plane || plan.method != ConvPlan::Method::direct || plan.window.dilation_x == 1))
+    return {"taps inside the plane alone, but for large dilation on any plane"};
   if (plan.product.multiplies_codes()) {
     if (plan.method != ConvPlan::Method::direct || plan.turned) return {"codes by another method than the sum itself"};
     if (plan.any_plane) return {"codes on any plane"};
@@ -196,6 +260,7 @@ ConvShape conv_shape(const ConvPlan& plan, const Target& target, int shrink) {
     s.gemm.rows = std::max(1, s.gemm.rows - shrink);
     return s;
   }
+  if (plan.inside_only) each_run(columns_of(plan.window), [&](int64_t, int64_t) { ++s.column_runs; });
   choose_strips(s, plan.window, target, shrink);
   choose_blocks(s, plan.window);
   return s;

@@ -6,6 +6,10 @@
 // distances. A strip is a piece of an output row (of several, when rows are short) that one tile computes; window rows
 // that lie outside the plane are skipped.
 //
+// Where dilation is so large that most taps of many pixels lie outside (skips_padding()), nothing is copied. Each
+// output row falls into runs of pixels that have the same taps inside the plane, at most two for each column of the
+// window and one, and strips are cut from these: no product with padding is computed.
+//
 // Tile registers have two halves of a strip, each in one output row, and take the window's runs in steps of
 // kTileStepBytes. Runs that are no whole steps are spread: scratch has, for each row of x and each place of the window
 // in it, the run filled up with zeros, as the panels of W have it.
@@ -22,7 +26,7 @@ namespace hone {
 // follow from the plane by the rule of conv_shape(), for whatever plane code is made.
 inline constexpr int kConvStripHeight = kDerivedDims, kConvChains = kDerivedDims + 1, kConvRowBytes = kDerivedDims + 2,
                      kConvBlockRows = kDerivedDims + 3, kConvBlocks = kDerivedDims + 4,
-                     kConvCopiedBytes = kDerivedDims + 5;
+                     kConvCopiedBytes = kDerivedDims + 5, kConvColumnRuns = kDerivedDims + 6;
 
 // Of a plan for any plane, what depends on its sizes is 0, and gemm.rows the most rows of a tile.
 struct ConvShape {
@@ -38,12 +42,15 @@ struct ConvShape {
   int64_t rule_height = 0;                    // strip_height of a tile that has not been made smaller
   int64_t block_rows = 0, blocks = 0;         // output rows of an item; items per plane and panel
   int64_t block_input_rows = 0;               // rows of x that a block sees
+  int64_t column_runs = 0;                    // of an output row, where taps outside the plane are left out
   int64_t copied_bytes() const { return copied ? block_input_rows * row_bytes + line_bytes : 0; }
   int64_t panel_rows_of_window_row() const;  // panel rows that one row of the window takes
 };
 
 Support conv_support(const ConvPlan& plan, const Target& target);
 bool fits_tiles(ConvPlan plan, const Target& target);  // whether product.by_tiles is of use to it as a direct one
+// Whether a direct one, placed on a plane, is to be `inside_only` there: a rule of its sizes.
+bool skips_padding(const ConvPlan& plan, const Target& target);
 ConvShape conv_shape(const ConvPlan& plan, const Target& target, int shrink = 0);
 // A plan for any plane placed on that of a call; any other plan as it is.
 ConvPlan on_plane_of(const ConvPlan& plan, const KernelDims& dims);

@@ -9,7 +9,7 @@ namespace hone {
 namespace {
 
 // The matrices of an operand: shape and strides of all dimensions, the last two of which are a matrix. Of a transpose,
-// where its source has them.
+// and of an expand that only repeats matrices, where its source has them.
 struct Matrices {
   ValueId value;
   Shape shape, strides;
@@ -28,10 +28,16 @@ Matrices matrices_of(const Lowering& lowering, ValueId v) {
     const bool has_rows = lowering.strides(turned.value).back() == Dim(1);  // as those of dense ones do
     if (!graph.type(turned.value).is_packed() && has_rows && turned.lie_in_runs()) return turned;
   }
+  if (producer != kNone && graph.node(producer).op == &expand_def) {
+    const Matrices once = matrices_of(lowering, graph.operand(producer, 0));
+    const auto strides = once.shape.size() < 2 ? std::nullopt : broadcast_strides(once.shape, once.strides, shape);
+    if (strides && once.extent(1) == shape.back() && once.extent(2) == shape[shape.size() - 2])
+      return {once.value, shape, *strides};
+  }
   return {v, shape, lowering.strides(v)};
 }
 
-// More than one product: the leading dimensions, broadcast, must be two loops at most.
+// More than one product: the leading dimensions, broadcast, as loops, neighbours that lie alike as one.
 struct Batches {
   std::vector<Extent> extents;                 // of the loops
   std::array<std::vector<Extent>, 3> strides;  // of A, W and the result, along them
@@ -51,7 +57,7 @@ std::optional<Batches> batches_of(const Lowering& lowering, const Matrices& a, c
     }
   }
   const CollapsedLoops loops = collapse(lead, strides);
-  if (loops.extents.size() > 2) return std::nullopt;
+  if (loops.extents.size() > kMostBatchLoops) return std::nullopt;
   Batches batches;
   for (const Dim& extent : loops.extents) batches.extents.push_back(lowering.extent(extent));
   for (size_t i = 0; i < 3; ++i)
@@ -62,11 +68,16 @@ std::optional<Batches> batches_of(const Lowering& lowering, const Matrices& a, c
 void write_batches(const Batches& batches, const RunSizes& sizes, KernelDims& d) {
   d[1] = 1;
   for (Extent extent : batches.extents) d[1] *= sizes.of(extent);
-  const bool two = batches.extents.size() == 2;
-  if (two) d[7] = sizes.of(batches.extents[1]);
+  const size_t last = batches.extents.size() - 1;
+  if (last > 0) d[7] = sizes.of(batches.extents[last]);
   for (size_t i = 0; i < 3; ++i) {
     d[2 + i] = sizes.of(batches.strides[i][0]);
-    if (two) d[8 + i] = sizes.of(batches.strides[i][1]);
+    if (last > 0) d[8 + i] = sizes.of(batches.strides[i][last]);
+  }
+  for (size_t loop = 1; loop < last; ++loop) {
+    const size_t at = kGemmMiddleLoops + 4 * (loop - 1);
+    d[at] = sizes.of(batches.extents[loop]);
+    for (size_t i = 0; i < 3; ++i) d[at + 1 + i] = sizes.of(batches.strides[i][loop]);
   }
 }
 
@@ -174,7 +185,8 @@ Support lower_gemm(const Lowering& lowering, Prepared& prepared) {
       a.shape.size() <= 2 || (a_k == 1 && (a.value == node.operands[0] || a.strides == dense_strides(a.shape)));
   if (w.shape.size() > 2 || !is_one_matrix) {
     batches = batches_of(lowering, a, w, {kNone, out, lowering.strides(step.group.results[0])});
-    if (!batches) return {"batches that are broadcast along several dimensions"};
+    if (!batches) return {"batches of sizes that may be broadcast or not, or broadcast along many dimensions"};
+    plan.middle_loops = std::max<int64_t>(0, std::ssize(batches->extents) - 2);
     for (Extent extent : batches->extents) batched |= !extent.is_constant() || extent.number != 1;
   }
   Dim a_stride = a.shape.size() < 2 ? k : plan.a_by_columns ? a.stride(a_k) : a.stride(3 - a_k);

@@ -17,8 +17,10 @@ namespace hone {
 //             [5] A row stride (by columns: from k to k), [6] W row stride (activations only), [7] inner batches: batch
 //             = outer * inner + h, [8] [9] [10] strides of the inner batch for A, W, result, [11] N and [12] K
 //             (activations only), [13] rows of A in an item, from launch(); then from [14] for each `full` operand its
-//             row stride (0 = that of the result), and behind these that of the result where it is kAnyStride. `full`
-//             operands have the batch strides of the result; `row` ones hold [batches, M]
+//             row stride (0 = that of the result), and behind these that of the result where it is kAnyStride; from
+//             [32] for each loop of batches between the outer and the inner one, the outer first, how many and the
+//             strides for A, W, result. `full` operands have the batch strides of the result; `row` ones hold
+//             [batches, M]
 //   items     batches * blocks of rows * panel_items
 //   program   arg 0 = the sum over K, f32, or i32 where codes are multiplied; arg 1+i = epilogue operand i. Results are
 //   [M,N], with rows `n` apart unless
@@ -46,23 +48,27 @@ struct GemmPlan : Epilogue {
     }
   };
   Rows rows;
+  int64_t middle_loops = 0;  // of batches, between the outer and the inner one
   bool multiplies_codes() const { return w == DType::i8; }
   int64_t a_row_stride = 0;  // elements, when constant: faster addresses; 0: dims[5]
   static constexpr int64_t kAnyStride = -1;
   int64_t result_row_stride = 0;  // elements; 0: n; kAnyStride: as in dims
   static constexpr auto fields() {
-    return std::tuple_cat(Epilogue::fields(),
-                          std::tuple(field("n", &GemmPlan::n), field("k", &GemmPlan::k), field("a", &GemmPlan::a),
-                                     field("a_by_columns", &GemmPlan::a_by_columns),
-                                     field("weights", &GemmPlan::weights), field("w", &GemmPlan::w),
-                                     field("w_format", &GemmPlan::w_format), field("by_tiles", &GemmPlan::by_tiles),
-                                     field("rows", &GemmPlan::rows), field("a_row_stride", &GemmPlan::a_row_stride),
-                                     field("result_row_stride", &GemmPlan::result_row_stride)));
+    return std::tuple_cat(
+        Epilogue::fields(),
+        std::tuple(field("n", &GemmPlan::n), field("k", &GemmPlan::k), field("a", &GemmPlan::a),
+                   field("a_by_columns", &GemmPlan::a_by_columns), field("weights", &GemmPlan::weights),
+                   field("w", &GemmPlan::w), field("w_format", &GemmPlan::w_format),
+                   field("by_tiles", &GemmPlan::by_tiles), field("rows", &GemmPlan::rows),
+                   field("middle_loops", &GemmPlan::middle_loops), field("a_row_stride", &GemmPlan::a_row_stride),
+                   field("result_row_stride", &GemmPlan::result_row_stride)));
   }
   static const KernelDef& kernel();
 };
 
-inline constexpr int kGemmN = 11, kGemmK = 12, kGemmBlockRows = 13, kGemmFullStrides = 14;  // positions in dims
+// Positions in dims.
+inline constexpr int kGemmN = 11, kGemmK = 12, kGemmBlockRows = 13, kGemmFullStrides = 14, kGemmMiddleLoops = 32;
+inline constexpr size_t kMostBatchLoops = 2 + (std::tuple_size_v<KernelDims> - kGemmMiddleLoops) / 4;
 
 Support lower_gemm(const Lowering& lowering, Prepared& prepared);
 
