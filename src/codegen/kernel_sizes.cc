@@ -58,18 +58,30 @@ void check_sizes(const Graph& graph, const RunSizes& sizes, std::span<const Valu
   }
 }
 
-Support sizes_support(const Graph& graph, const Group& group, const RunSizes& sizes) {
-  if (!sizes.has_zeros()) return {};
-  const auto is_empty = [&](ValueId v) { return v != kNone && std::ranges::count(sizes.shape(v), 0) > 0; };
+namespace {
+
+template <class IsEmpty>
+Support elements_support(const Graph& graph, const Group& group, IsEmpty is_empty) {
   for (NodeId n : group.nodes) {
     const Node& node = graph.node(n);
     for (ValueId v : node.results)
       if (is_empty(v)) return {fmt::format("%{} has no elements", graph.value(v).name)};
     if (node.op == &concat_def) continue;
     for (ValueId v : node.operands)
-      if (is_empty(v)) return {fmt::format("%{} has no elements", graph.value(v).name)};
+      if (v != kNone && is_empty(v)) return {fmt::format("%{} has no elements", graph.value(v).name)};
   }
   return {};
+}
+
+}  // namespace
+
+Support sizes_support(const Graph& graph, const Group& group, const RunSizes& sizes) {
+  if (!sizes.has_zeros()) return {};
+  return elements_support(graph, group, [&](ValueId v) { return std::ranges::count(sizes.shape(v), 0) > 0; });
+}
+
+Support elements_support(const Graph& graph, const Group& group) {
+  return elements_support(graph, group, [&](ValueId v) { return std::ranges::count(graph.type(v).shape, Dim(0)) > 0; });
 }
 
 Support window_support(const SizedWindow& placed) {

@@ -26,6 +26,7 @@ void check_sizes(const Graph& graph, const RunSizes& sizes, std::span<const Valu
 // Kernels run over elements that exist: a group with a value that has none is interpreted. Operands of concat may be
 // empty.
 Support sizes_support(const Graph& graph, const Group& group, const RunSizes& sizes);
+Support elements_support(const Graph& graph, const Group& group);  // whatever open sizes are
 
 // Windows of so many taps, or so far beyond their plane, that the scratch or the code of a kernel would be too large.
 Support window_support(const SizedWindow& placed);

@@ -165,6 +165,7 @@ Support strides_support(const Lowering& lowering, const StepDraft& step) {
 
 // By the first class that agrees, in the order in which they are asked.
 Support lowered(const Lowering& lowering, const Group& group, Prepared& prepared) {
+  if (Support r = elements_support(lowering.graph, group); !r.supported()) return r;
   Support support{fmt::format("no code generation for {}", lowering.graph.node(group.nodes[0]).op->name)};
   for (const KernelDef* kernel : group.kernels) {
     prepared = {};

@@ -22,7 +22,7 @@ constexpr const char* kNoGradient = "second derivatives of normalisations have n
 std::vector<TensorType> infer_rows(const InferArgs& a) {
   expect_float(a[0], "x");
   expect_float(a[1], "d");
-  if (a[0].rank() < 1 || a[0].shape.back() == Dim(0)) fail("x has no elements along its last axis");
+  if (a[0].rank() < 1) fail("x is a scalar, which has no last axis");
   expect_rank(a[1], a[0].rank(), a[0].rank(), "d");
   for (size_t i = 0; i < a[0].rank(); ++i) expect_dim(a[1].shape[i], a[0].shape[i], "a dimension of d, that of x,");
   if (a.has(2)) {

@@ -18,7 +18,7 @@ constexpr AttributeSpec kL2Attributes[] = {
 
 std::vector<TensorType> infer_rows(const InferArgs& a) {
   expect_float(a[0], "x");
-  if (a[0].rank() < 1 || a[0].shape.back() == Dim(0)) fail("x has no elements along its last axis");
+  if (a[0].rank() < 1) fail("x is a scalar, which has no last axis");
   for (size_t i = 1; i < a.operands.size(); ++i) {
     if (!a.has(i)) continue;
     const char* what = i == 1 ? "weight" : "bias";

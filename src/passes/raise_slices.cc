@@ -146,10 +146,11 @@ class Raiser {
 
   // Along the last axis, which is read as a whole; vectors along it too.
   std::optional<OfOperands> of_row(const Node& node, const Parts& parts) const {
+    if (std::string_view(node.op->name).starts_with("reduce_")) return std::nullopt;  // axes of 1 only look kept
     const Shape& whole = shape(node.results[0]);
     const auto last = static_cast<int64_t>(whole.size()) - 1;
     const int64_t axis = node.attributes.get_or<int64_t>("axis", -1);
-    if (node.attributes.has("axes") || (axis != -1 && axis != last) || has_axis(parts, last)) return std::nullopt;
+    if ((axis != -1 && axis != last) || has_axis(parts, last)) return std::nullopt;
     OfOperands result;
     for (ValueId v : node.operands) {
       const bool is_vector = v == kNone || (result.size() > 0 && shape(v).size() == 1);

@@ -167,7 +167,7 @@ int64_t Executable::laid_out_bytes() const {
   for (const LaidOut& each : laid_out_) {
     const KernelPlan& plan = *lowered_.steps[each.step].plan;
     const int64_t own = plan.kernel().prepacking.bytes(plan, prepared_->target());
-    if (each.is_kept) kept[layout_key(plan, prepared_->target(), each.value)] = own;
+    if (each.is_kept) kept[layout_key(plan, prepared_->target(), each.value, sizes_.shape(each.seen))] = own;
     else bytes = checked_add(bytes, own);
   }
   for (const auto& [key, own] : kept) bytes = checked_add(bytes, own);
@@ -186,7 +186,8 @@ void Executable::require_memory_for_runs(const SharedKernels& shared, int64_t he
         const ValueId weights = holder(pointer.value);
         if (!constant(weights))
           changing = checked_add(changing, step.plan->kernel().prepacking.bytes(*step.plan, prepared_->target()));
-        else if (const auto missing = store_of(weights, shared).missing(*step.plan, weights))
+        else if (const auto missing =
+                     store_of(weights, shared).missing(*step.plan, weights, sizes_.shape(pointer.value)))
           layouts[missing->key] = missing->bytes;
       }
   }
@@ -240,10 +241,10 @@ void Executable::prepare_pointer(size_t i, int position, SharedKernels& shared) 
   const Place& place = places_[static_cast<size_t>(v)];
   const size_t plane = index_of(binding.plane);
   if (binding.plane == PointerBinding::Plane::prepacked && place.kind != Place::Kind::constant) {
-    laid_out_.push_back({i, position, v, !is_laid_out_in_runs(graph(), v)});
+    laid_out_.push_back({i, position, v, binding.value, !is_laid_out_in_runs(graph(), v)});
   } else if (place.kind == Place::Kind::constant) {
     std::byte* bytes = binding.plane == PointerBinding::Plane::prepacked
-                           ? laid_out(step, position, v, shared)
+                           ? laid_out(step, position, binding.value, shared)
                            : shared.constant(*constant(v)->buffers()[plane]);
     args_[i].pointers[static_cast<size_t>(position)] = bytes + binding.byte_offset;
   } else if (place.kind == Place::Kind::input) {
@@ -255,11 +256,13 @@ void Executable::prepare_pointer(size_t i, int position, SharedKernels& shared) 
   }
 }
 
-std::byte* Executable::laid_out(const Step& step, int position, ValueId v, SharedKernels& shared) {
-  if (v >= shared.values) return own_weights_.get(*step.plan, v, *constant(v));
-  if (!step.lasting) return shared.weights.get(*step.plan, v, *constant(v));
+std::byte* Executable::laid_out(const Step& step, int position, ValueId seen, SharedKernels& shared) {
+  const ValueId v = holder(seen);
+  const auto made_by = [&](WeightStore& store) { return store.get(*step.plan, v, seen_as(seen, *constant(v))); };
+  if (v >= shared.values) return made_by(own_weights_);
+  if (!step.lasting) return made_by(shared.weights);
   std::byte*& known = shared.lasting.at(step.plan->identity()).weights[static_cast<size_t>(position)];
-  if (!known) known = shared.weights.get(*step.plan, v, *constant(v));
+  if (!known) known = made_by(shared.weights);
   return known;
 }
 
@@ -314,6 +317,13 @@ Tensor Executable::view(ValueId v, const Workspace& workspace) const {
   }
   workspace.queue().synchronise();
   return tensor_of(v, std::move(planes));
+}
+
+// What a value is whose memory `held` has: itself, or what it is a view of. Packed tensors have one shape.
+Tensor Executable::seen_as(ValueId v, const Tensor& held) const {
+  const std::span<const int64_t> shape = sizes_.shape(v);
+  if (held.is_packed() || std::ranges::equal(held.shape(), shape)) return held;
+  return held.reshaped({shape.begin(), shape.end()});
 }
 
 void Executable::interpret(size_t i, const Workspace& workspace) const {
@@ -473,7 +483,8 @@ void Executable::lay_out_kept(const NamedTensors& inputs, Workspace& workspace) 
     const LaidOut& each = laid_out_[l];
     if (!each.is_kept) continue;
     const Step& step = lowered_.steps[each.step];
-    bound.laid_out[l] = parameters_->get(*step.plan, each.value, inputs.at(graph().value(each.value).label));
+    const Tensor& held = inputs.at(graph().value(each.value).label);
+    bound.laid_out[l] = parameters_->get(*step.plan, each.value, seen_as(each.seen, held));
     bound.args[each.step].pointers[static_cast<size_t>(each.position)] =
         bound.laid_out[l].address() + step->pointers[static_cast<size_t>(each.position)].byte_offset;
   }
@@ -486,7 +497,7 @@ void Executable::lay_out_computed(size_t i, Workspace& workspace) const {
   for (auto each = first; each != laid_out_.end() && each->step == i; ++each) {
     if (each->is_kept) continue;
     const Step& step = lowered_.steps[i];
-    const Tensor value = view(each->value, workspace);
+    const Tensor value = seen_as(each->seen, view(each->value, workspace));
     Buffer& panels = bound.laid_out[static_cast<size_t>(each - laid_out_.begin())];
     if (!backend_->is_host()) panels = backend_->copied(lay_out(*step.plan, prepared_->target(), value, threads_));
     else if (panels.size() == 0) panels = lay_out(*step.plan, prepared_->target(), value, threads_);

@@ -74,8 +74,9 @@ class Executable {
   struct LaidOut {
     size_t step;
     int position;
-    ValueId value;
-    bool is_kept;  // by the store of parameters
+    ValueId value;  // that holds the memory
+    ValueId seen;   // what the node reads: the value, or a view of it
+    bool is_kept;   // by the store of parameters
   };
   // What an interpreted step is told of its node.
   struct Interpreted {
@@ -92,7 +93,7 @@ class Executable {
   void require_memory_for_runs(const SharedKernels& shared, int64_t held) const;
   void find_code(SharedKernels& shared);
   void prepare_pointer(size_t i, int position, SharedKernels& shared);
-  std::byte* laid_out(const Step& step, int position, ValueId holder, SharedKernels& shared);
+  std::byte* laid_out(const Step& step, int position, ValueId seen, SharedKernels& shared);
   const WeightStore& store_of(ValueId constant, const SharedKernels& shared) const {
     return constant < shared.values ? shared.weights : own_weights_;
   }
@@ -116,6 +117,7 @@ class Executable {
   void interpret(size_t i, const Workspace& workspace) const;
   std::byte* address(ValueId v, size_t plane, const Workspace& workspace) const;
   Tensor view(ValueId v, const Workspace& workspace) const;
+  Tensor seen_as(ValueId v, const Tensor& held) const;
   Tensor tensor_of(ValueId v, OutputMemory planes) const;
   std::optional<Strides> strides_of(ValueId v) const;  // none: row-major
   std::vector<Tensor> outputs(std::span<const OutputMemory> memory, const OutputViews& given,

@@ -1,5 +1,7 @@
 #include "runtime/shared_kernels.h"
 
+#include <fmt/ranges.h>
+
 #include <algorithm>
 #include <chrono>
 
@@ -7,18 +9,19 @@
 
 namespace hone {
 
-std::string layout_key(const KernelPlan& plan, const Target& target, ValueId weight) {
-  return fmt::format("{} {}", weight, plan.kernel().prepacking.key(plan, target));
+std::string layout_key(const KernelPlan& plan, const Target& target, ValueId weight, std::span<const int64_t> shape) {
+  return fmt::format("{} [{}] {}", weight, fmt::join(shape, ","), plan.kernel().prepacking.key(plan, target));
 }
 
-std::optional<WeightStore::Layout> WeightStore::missing(const KernelPlan& plan, ValueId constant) const {
-  std::string key = layout_key(plan, target_, constant);
+std::optional<WeightStore::Layout> WeightStore::missing(const KernelPlan& plan, ValueId constant,
+                                                        std::span<const int64_t> shape) const {
+  std::string key = layout_key(plan, target_, constant, shape);
   if (buffers_.contains(key)) return std::nullopt;
   return Layout{std::move(key), plan.kernel().prepacking.bytes(plan, target_)};
 }
 
 std::byte* WeightStore::get(const KernelPlan& plan, ValueId constant, const Tensor& weights) {
-  const std::string key = layout_key(plan, target_, constant);
+  const std::string key = layout_key(plan, target_, constant, weights.shape());
   auto found = buffers_.find(key);
   if (found == buffers_.end()) {
     const auto start = std::chrono::steady_clock::now();
@@ -32,7 +35,7 @@ std::byte* WeightStore::get(const KernelPlan& plan, ValueId constant, const Tens
 }
 
 Buffer ParameterStore::get(const KernelPlan& plan, ValueId parameter, const Tensor& value) {
-  const std::string key = layout_key(plan, target_, parameter);
+  const std::string key = layout_key(plan, target_, parameter, value.shape());
   const std::lock_guard lock(mutex_);
   Laid& laid = laid_[key];
   const auto lies_there = [&](const Buffer* a, const Buffer* b) { return a->address() == b->address(); };

@@ -6,6 +6,7 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <span>
 #include <string>
 #include <unordered_map>
 
@@ -17,8 +18,8 @@
 namespace hone {
 
 // By what a laid out weight is known: the layout depends on the plan but not on its hints, so kernels for different row
-// counts share one copy.
-std::string layout_key(const KernelPlan& plan, const Target& target, ValueId weight);
+// counts share one copy; and on the shape that the kernel's node sees, since views of one weight have several.
+std::string layout_key(const KernelPlan& plan, const Target& target, ValueId weight, std::span<const int64_t> shape);
 
 // Constants laid out for kernels, by their ids: those of one graph. What has been laid out stays where it is; the rest
 // is for one thread at a time.
@@ -32,7 +33,7 @@ class WeightStore {
     std::string key;
     int64_t bytes = 0;
   };
-  std::optional<Layout> missing(const KernelPlan& plan, ValueId constant) const;
+  std::optional<Layout> missing(const KernelPlan& plan, ValueId constant, std::span<const int64_t> shape) const;
   int64_t bytes() const { return bytes_; }
   double milliseconds() const { return milliseconds_; }
 

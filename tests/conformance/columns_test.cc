@@ -147,5 +147,44 @@ TEST(Columns, ASumThatDependsOnARowKernelElsewhereStaysOut) {
     })");
 }
 
+// A row of one element in front of others is no row of theirs.
+TEST(Columns, SumsOverAnAxisOfOneBesideOthers) {
+  for (const char* one : {"[0]", "[1]", "[0, 1]"})
+    for (const char* other : {"[2]", "[3]", "[2, 3]", "[0]", "[1, 2]"})
+      for (const char* op : {"reduce_sum", "reduce_mean", "reduce_max"})
+        expect_text_conforms(fmt::format(R"(graph g {{
+      %x : f32[1,1,2,3] = input "x"
+      %a = {0} %x {{axes={1}}}
+      %b = reduce_sum %x {{axes={2}}}
+      %p = mul %a, %x
+      %c = reduce_mean %p {{axes={2}}}
+      return %a as "a", %b as "b", %c as "c"
+    }})",
+                                         op, one, other));
+}
+
+// Variance along an axis of one, softmax with one query, and what lies beside a row of several axes by its first.
+TEST(Columns, RowsOfSeveralAxesOrOfOne) {
+  expect_text_conforms(R"(graph g {
+      %x : f32[3,1,5] = input "x"
+      %m = reduce_mean %x {axes=[1]}
+      %d = sub %x, %m
+      %q = mul %d, %d
+      %v = reduce_mean %q {axes=[1]}
+      %s = softmax %x {axis=1}
+      %t = reduce_sum %s {axes=[2]}
+      return %v as "v", %t as "t"
+    })");
+  expect_text_conforms(R"(graph g {
+      %x : f32[2,2,5] = input "x"
+      %first : f32[2,1] = input "first"
+      %p = mul %x, %first
+      %all = reduce_sum %p {axes=[1, 2]}
+      %s = softmax %x
+      %sums = reduce_sum %s {axes=[1, 2]}
+      return %all as "all", %sums as "sums"
+    })");
+}
+
 }  // namespace
 }  // namespace hone::test

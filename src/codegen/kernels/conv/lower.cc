@@ -45,6 +45,7 @@ Support lower_conv(const Lowering& lowering, Prepared& prepared) {
   if (!channels_last(node.attributes) || x_shape.size() < 3 || x_shape.size() > 4)
     return {"its channels are not the last of three or four dimensions"};
   if (!x_shape.back().is_constant() || !y_shape.back().is_constant()) return {"open numbers of channels"};
+  if (!is_constant(lowering.shape(w))) return {"weights whose sizes are open"};
   const int64_t groups = node.attributes.get_or<int64_t>("groups", 1), channels = x_shape.back().constant(),
                 outputs = y_shape.back().constant();
   if (groups < 1 || channels % groups != 0 || outputs % groups != 0)

@@ -74,6 +74,7 @@ Support lower_window(const Lowering& lowering, Prepared& prepared) {
   lowering.bind(step, x);
   if (op == &conv_def) {
     const ValueId w = node.operands[1];
+    if (!is_constant(lowering.shape(w))) return {"weights whose sizes are open"};
     const std::vector<int64_t> shape = lowering.fixed_shape(w);
     const int64_t groups = node.attributes.get_or<int64_t>("groups", 1);
     if (groups != plan.channels || shape[0] != plan.channels) return {"a convolution that is not depthwise"};
