@@ -6,6 +6,7 @@
 #include "base/staged_files.h"
 #include "base/text.h"
 #include "io/artefact.h"
+#include "jobs/finite_weights.h"
 #include "jobs/verify_written.h"
 
 namespace hone {
@@ -103,6 +104,7 @@ SavedModel save_as_onnx(const std::string& path, const Graph& graph, const OnnxE
 }
 
 SavedModel save_model(const std::string& path, const Graph& graph, const LoadedModel& source) {
+  require_finite_weights(graph, source.graph);
   if (path.ends_with(".onnx")) {
     refuse_source_as_output(path, source);
     return save_as_onnx(path, graph);
