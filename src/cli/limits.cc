@@ -48,11 +48,13 @@ int interrupted_code() {
   return 128 + (signal != 0 ? signal : SIGINT);
 }
 
+bool lost_its_reader() { return caught.load() == SIGPIPE; }
+
 namespace {
 
 [[noreturn]] void end_now(const char* message, int code) {
   remove_temporaries();
-  std::fprintf(stderr, "hone: %s\n", printable_message(message).c_str());
+  if (!lost_its_reader()) std::fprintf(stderr, "hone: %s\n", printable_message(message).c_str());
   std::_Exit(code);
 }
 
@@ -184,11 +186,14 @@ void LimitFlags::start(const std::string& inspected) const {
   struct sigaction action {};
   action.sa_handler = on_signal;
   action.sa_flags = SA_RESTART;
-  for (int signal : {SIGINT, SIGTERM, SIGHUP}) {
+  for (int signal : {SIGINT, SIGTERM, SIGHUP, SIGPIPE}) {
     struct sigaction before {};
     ::sigaction(signal, nullptr, &before);
     if (before.sa_handler != SIG_IGN) ::sigaction(signal, &action, nullptr);  // nohup, and jobs in the background
   }
+  // A file beyond `ulimit -f` is a write that fails (EFBIG). A handler, because programs that are run inherit SIG_IGN.
+  action.sa_handler = [](int) {};
+  ::sigaction(SIGXFSZ, &action, nullptr);
   std::optional<Clock::time_point> deadline;
   if (seconds)
     deadline = Clock::now() + std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(*seconds));

@@ -1,5 +1,6 @@
 // What one run of the program may take: --max-memory and --timeout of every verb, and an end that leaves no temporary
-// files behind, whether it comes from Ctrl-C, SIGTERM, the time limit, or memory that runs out inside a library.
+// files behind, whether it comes from Ctrl-C, SIGTERM, a reader that went away, the limits on time and the size of files
+// (ulimit -f), or memory that runs out inside a library.
 #pragma once
 
 #include <CLI/CLI.hpp>
@@ -10,6 +11,7 @@ namespace hone {
 
 // 128 and the number of the signal, as shells have it: 130 after Ctrl-C, 143 after SIGTERM.
 int interrupted_code();
+bool lost_its_reader();  // SIGPIPE: what reads the output has enough, and nothing is to be said
 
 struct LimitFlags {
   std::string memory, time;  // empty: not given

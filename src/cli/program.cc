@@ -36,12 +36,18 @@ std::string refuse_no_seed(const std::string& text) {
   return is_seed ? "" : fmt::format("{} is not a whole number from 0 to {}", text, UINT64_MAX);
 }
 
+// What every verb takes, be it one of several actions (`hone lora import`) or a word alone.
+void add_shared(CLI::App& command) {
+  if (CLI::Option* seed = command.get_option_no_throw("--seed")) seed->check(refuse_no_seed, "UINT");
+  limits.add_to(command);
+  for (CLI::App* action : command.get_subcommands([](CLI::App*) { return true; })) add_shared(*action);
+}
+
 void add_verb(CLI::App& app, const VerbDef& verb, int& code) {
   CLI::App* command = app.add_subcommand(verb.name, verb.summary);
   command->footer(std::string("Examples:\n") + verb.examples);
   verb.setup(*command);
-  if (CLI::Option* seed = command->get_option_no_throw("--seed")) seed->check(refuse_no_seed, "UINT");
-  limits.add_to(*command);
+  add_shared(*command);
   command->callback([command, &verb, &code] {
     limits.start(verb.inspects ? command->get_option("MODEL")->as<std::string>() : "");
     code = verb.run();
@@ -59,6 +65,13 @@ std::string suggestion(std::span<const VerbDef* const> verbs, int argc, char** a
 
 // Messages repeat what was typed, and errors what files hold.
 void tell(std::string_view text) { std::fprintf(stderr, "hone: %s\n", printable_message(text).c_str()); }
+
+// How a run ends whose reader went away: of `hone … | head`, with the code that the shell gives without a word.
+int code_of(int code, std::string_view text) {
+  if (lost_its_reader()) return interrupted_code();
+  tell(text);
+  return code;
+}
 
 int usage(const CLI::App& app, const CLI::ParseError& error) {
   std::ostringstream out, err;
@@ -92,11 +105,9 @@ int run_program(const char* name, std::span<const VerbDef* const> verbs, int arg
     if (e.get_exit_code() != 0) std::fputs(suggestion(verbs, argc, argv).c_str(), stderr);
     return usage(app, e);
   } catch (const Stopped& e) {
-    tell(e.what());
-    return e.why() == Stop::timeout ? kBadInput : interrupted_code();
+    return code_of(e.why() == Stop::timeout ? kBadInput : interrupted_code(), e.what());
   } catch (const Error& e) {
-    tell(e.what());
-    return kBadInput;
+    return code_of(kBadInput, e.what());
   } catch (const std::filesystem::filesystem_error& e) {  // a path of the user's that the file system refuses
     tell(e.path1().string() + ": " + e.code().message());
     return kBadInput;

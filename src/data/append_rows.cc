@@ -37,8 +37,14 @@ void append_labels(T& to, T& from, int64_t rows) {
     renumber(second, place);
     renumber(to.ids, first);
     renumber(from.ids, second);
+    if constexpr (requires { to.ignored; }) renumber(to.ignored, first), renumber(from.ignored, second);
     to.names = table.names();
   }
+  if constexpr (requires { to.ignored; })
+    if (!to.ignored.empty() || !from.ignored.empty()) {
+      to.ignored.resize(to.ids.size()), from.ignored.resize(from.ids.size());
+      append(to.ignored, from.ignored);
+    }
   for (auto& [row, text] : from.unknown) row += rows;
   append(to.ids, from.ids);
   append(to.unknown, from.unknown);

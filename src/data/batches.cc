@@ -1,6 +1,7 @@
 #include "data/batches.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include "base/checked.h"
 #include "base/error.h"
@@ -29,7 +30,16 @@ Tensor labels_of_rows(const MultiLabels& labels, const Batch& batch) {
   const std::span<float> values = result.mutable_as<float>();
   for_each_row(batch.rows, [&](size_t i, size_t row) {
     for (int64_t id : labels.ids[row]) values[i * labels.names.size() + static_cast<size_t>(id)] = 1;
+    for (int64_t id : labels.ignored_of(row)) values[i * labels.names.size() + static_cast<size_t>(id)] = std::nanf("");
   });
+  return result;
+}
+
+// Of the places of arrays, as many in each row.
+Tensor labels_of_places(const TokenLabels& labels, const Batch& batch) {
+  Tensor result = table(DType::i64, batch, labels.ids.empty() ? 0 : std::ssize(labels.ids[0]));
+  auto to = result.mutable_as<int64_t>().begin();
+  for (int64_t row : batch.rows) to = std::ranges::copy(labels.ids[static_cast<size_t>(row)], to).out;
   return result;
 }
 
@@ -55,7 +65,7 @@ Batches::Batches(const Dataset& data, std::vector<int64_t> rows, BatchOptions op
     fail("texts are padded to multiples of {} tokens; at least 1 is needed", options_.pad_to_multiple);
   CHECK(!tokens_ || tokens_->rows() == data_.rows);
   CHECK(options_.order.window == 1 || tokens_);
-  if (!tokens_ && std::holds_alternative<TokenLabels>(data_.labels))
+  if (!tokens_ && data_.arrays.empty() && std::holds_alternative<TokenLabels>(data_.labels))
     fail("{}: its labels are of words, and the model reads no texts", data_.path);
   if (data_.images) check(options_.images, data_.images.channels);
   static_cast<void>(per_epoch());  // what is wrong with the order is said at once
@@ -167,7 +177,8 @@ Tensor Batches::labels_of(const Batch& batch) const {
       [&](const auto& labels) -> Tensor {
         using Kind = std::remove_cvref_t<decltype(labels)>;
         if constexpr (std::same_as<Kind, std::monostate>) return Tensor(DType::f32, {0});
-        else if constexpr (std::same_as<Kind, TokenLabels>) return word_labels(labels, batch);
+        else if constexpr (std::same_as<Kind, TokenLabels>)
+          return tokens_ ? word_labels(labels, batch) : labels_of_places(labels, batch);
         else return labels_of_rows(labels, batch);
       },
       data_.labels);

@@ -31,6 +31,11 @@ struct MultiLabels {
   std::vector<std::vector<int64_t>> ids;  // of each row, ascending; may be none
   std::vector<std::string> names;
   std::vector<std::pair<int64_t, std::string>> unknown;
+  // Of each row, classes of which nothing is known; where all are known of all rows, of no row.
+  std::vector<std::vector<int64_t>> ignored = {};
+  std::span<const int64_t> ignored_of(size_t row) const {
+    return ignored.empty() ? std::span<const int64_t>() : ignored[row];
+  }
 };
 
 struct Targets {
@@ -39,7 +44,7 @@ struct Targets {
 };
 
 struct TokenLabels {
-  std::vector<std::vector<int64_t>> ids;  // a row has as many as it has words
+  std::vector<std::vector<int64_t>> ids;  // a row has as many as it has words, of arrays as its inputs have places
   std::vector<std::string> names;
   std::vector<std::pair<int64_t, std::string>> unknown;
 };

@@ -79,6 +79,8 @@ std::string label_text(const Dataset& data, size_t row) {
     for (int64_t id : labels->ids[row]) add(text, name(*labels, id));
   };
   add_all(std::get_if<MultiLabels>(&data.labels));
+  if (const auto* labels = std::get_if<MultiLabels>(&data.labels))
+    for (int64_t id : labels->ignored_of(row)) add(text, fmt::format("not known: {}", name(*labels, id)));
   add_all(std::get_if<TokenLabels>(&data.labels));
   if (const auto* targets = std::get_if<Targets>(&data.labels))
     for (size_t i = 0; i < static_cast<size_t>(targets->width); ++i)

@@ -11,6 +11,7 @@ namespace hone {
 struct FileBytes {
   std::shared_ptr<const void> owner;
   std::span<const std::byte> bytes;
+  bool is_mapped = false;
 };
 
 // Mapped, or unpacked where it is gzip.

@@ -26,6 +26,7 @@ void keep_labels(Targets& targets, const std::vector<int64_t>& kept, const std::
 template <class T>
 void keep_labels(T& labels, const std::vector<int64_t>& kept, const std::vector<int64_t>& place) {
   keep_entries(labels.ids, kept);
+  if constexpr (requires { labels.ignored; }) keep_entries(labels.ignored, kept);
   std::erase_if(labels.unknown, [&](const auto& each) { return place[static_cast<size_t>(each.first)] < 0; });
   for (auto& [row, text] : labels.unknown) row = place[static_cast<size_t>(row)];
 }

@@ -12,8 +12,8 @@ size_t index(ValueId id) { return static_cast<size_t>(id); }
 
 class Accumulation {
  public:
-  Accumulation(Graph& graph, std::span<const ValueId> by)
-      : graph_(graph), depends_(dependents(graph, by)), gradients_(graph.value_capacity(), kNone) {}
+  Accumulation(Graph& graph, std::span<const ValueId> by, std::span<const ValueId> given)
+      : graph_(graph), depends_(dependents(graph, by, given)), gradients_(graph.value_capacity(), kNone) {}
 
   void run(std::span<const Seed> seeds) {
     const std::vector<NodeId> nodes(graph_.nodes().begin(), graph_.nodes().end());
@@ -56,21 +56,22 @@ bool is_differentiable(const TensorType& type) {
   return is_float(type.dtype) && !type.is_packed() && type.container == Container::none;
 }
 
-std::vector<ValueId> accumulate_gradients(Graph& graph, std::span<const Seed> seeds, std::span<const ValueId> by) {
-  Accumulation accumulation(graph, by);
+std::vector<ValueId> accumulate_gradients(Graph& graph, std::span<const Seed> seeds, std::span<const ValueId> by,
+                                          std::span<const ValueId> given) {
+  Accumulation accumulation(graph, by, given);
   accumulation.run(seeds);
   std::vector<ValueId> gradients;
   for (ValueId id : by) gradients.push_back(is_differentiable(graph.type(id)) ? accumulation.gradient(id) : kNone);
   return gradients;
 }
 
-std::vector<char> dependents(const Graph& graph, std::span<const ValueId> by) {
+std::vector<char> dependents(const Graph& graph, std::span<const ValueId> by, std::span<const ValueId> given) {
   std::vector<char> depends(graph.value_capacity(), 0);
   for (ValueId id : by) depends[index(id)] = is_differentiable(graph.type(id));
   for (NodeId id : graph.nodes()) {
     const Node& node = graph.node(id);
     if (std::ranges::any_of(node.operands, [&](ValueId v) { return v != kNone && depends[index(v)]; }))
-      for (ValueId result : node.results) depends[index(result)] = 1;
+      for (ValueId result : node.results) depends[index(result)] = std::ranges::count(given, result) == 0;
   }
   return depends;
 }

@@ -16,14 +16,15 @@ struct Seed {
 };
 
 // The gradient of each value of `by` where the loss is what has the seeds as gradients; kNone where that is zero, and
-// of what is no plain float. Only what lies between them is visited. Throws Error where an op on the way has no
-// gradient, naming the value and why.
-std::vector<ValueId> accumulate_gradients(Graph& graph, std::span<const Seed> seeds, std::span<const ValueId> by);
+// of what is no plain float. Only what lies between them is visited, and `given` values are taken as they are, whatever
+// they are computed from. Throws Error where an op on the way has no gradient, naming the value and why.
+std::vector<ValueId> accumulate_gradients(Graph& graph, std::span<const Seed> seeds, std::span<const ValueId> by,
+                                          std::span<const ValueId> given = {});
 
 // --- the steps of it -------------------------------------------------------------------------------------------------
 
-// By value: whether it is one of `by`, plain floats, or is computed from one.
-std::vector<char> dependents(const Graph& graph, std::span<const ValueId> by);
+// By value: whether it is one of `by`, plain floats, or is computed from one, and not through a `given` value.
+std::vector<char> dependents(const Graph& graph, std::span<const ValueId> by, std::span<const ValueId> given = {});
 
 // The operands through which gradients go on to what depends.
 class WantedOperands {

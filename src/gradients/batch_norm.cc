@@ -67,7 +67,7 @@ ValueId by_statistics(const GradientArgs& a, const Channels& c) {
     of_squares = ops::div(g, {c.scaled(-1, c.mul(cube, d_inverse)), c.elements()});
   }
   if (d_new_variance != kNone) {
-    const ValueId others = ops::sub(g, {c.elements(), c.number(1)});
+    const ValueId others = ops::max(g, {ops::sub(g, {c.elements(), c.number(1)}), c.number(1)});
     of_squares = sum_of(g, of_squares, ops::div(g, {c.scaled(2 * momentum, d_new_variance), others}));
   }
   if (of_squares != kNone) total = sum_of(g, total, c.mul(c.over_x(of_squares), c.centred(mean)));
@@ -89,9 +89,13 @@ std::vector<ValueId> batch_norm_train_gradient(const GradientArgs& a) {
   }
   if (a.wants(0))
     if (const ValueId more = by_statistics(a, c); more != kNone) gradients[0] = sum_of(g, gradients[0], more);
-  const double kept = 1 - a.op().attributes.get_or<double>("momentum", 0.1);
-  for (size_t i : {3, 4})
-    if (a.wants(i) && a.d_results[i] != kNone) gradients[i] = c.scaled(kept, a.d_results[i]);
+  const ValueId moved = c.number(a.op().attributes.get_or<double>("momentum", 0.1)), one = c.number(1);
+  const auto kept = [&](ValueId share, ValueId d) { return c.mul(ops::sub(g, {one, share}), c.wide(d)); };
+  if (a.wants(3) && a.d_results[3] != kNone) gradients[3] = kept(moved, a.d_results[3]);
+  if (a.wants(4) && a.d_results[4] != kNone) {  // all of it where there is a single element
+    const ValueId others = ops::min(g, {ops::sub(g, {c.elements(), one}), one});
+    gradients[4] = kept(c.mul(moved, others), a.d_results[4]);
+  }
   return gradients;
 }
 

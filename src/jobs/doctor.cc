@@ -5,6 +5,7 @@
 #include <cmath>
 #include <filesystem>
 #include <map>
+#include <utility>
 
 #include "base/threads.h"
 #include "io/onnx/import_model.h"
@@ -15,9 +16,11 @@
 #include "jobs/weight_facts.h"
 #include "measure/environment.h"
 #include "measure/memory.h"
+#include "ops/calls.h"
 #include "passes/differentiate.h"
 #include "runtime/arena.h"
 #include "runtime/cut_graph.h"
+#include "train/norm_statistics.h"
 #include "train/parameter_groups.h"
 
 namespace hone {
@@ -45,7 +48,12 @@ class Doctor {
     if (unsupported_.empty() && prepare()) {
       check_dimensions();
       check_execution();
-      if (options_.train) check_training();
+      check_norms();
+      if (options_.train) {
+        const Graph as_it_runs = std::exchange(graph_, with_running_statistics(graph_));
+        check_training();
+        graph_ = as_it_runs;
+      }
     } else {
       leave_out("what is interpreted, memory and time of a run, since there is none");
       if (options_.train) leave_out("what it lacks to be trained");
@@ -192,6 +200,14 @@ class Doctor {
         fmt::format("{} node{} will be interpreted, with {:.1f} % of the arithmetic", nodes, nodes == 1 ? "" : "s",
                     100 * share),
         "the table says which, and why; interpretation is right but not compiled");
+  }
+
+  void check_norms() {
+    if (const size_t norms = graph_.nodes(batch_norm_train_def).size(); norms > 0)
+      add(Severity::note,
+          fmt::format("{} batch norm{} by the batch that {} given: what the model says of a row depends on the others",
+                      norms, norms == 1 ? " goes" : "s go", norms == 1 ? "it is" : "they are"),
+          "hone train writes norms that go by their running statistics; an export in evaluation mode has such, too");
   }
 
   // Ops on the way from weights to outputs that give no gradient.

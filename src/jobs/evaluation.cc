@@ -196,14 +196,21 @@ class Evaluation::Run {
     if (shape.empty() || shape[0] != samples) fail("{} for {} rows; its first axis must count them", what, samples);
     if (shape.back() == 0) fail("{}: it is empty", what);
     if (e_.judged_ == Judged::next_tokens || e_.judged_ == Judged::words) {
-      const auto ids = inputs.find("input_ids");
-      const int64_t length = ids == inputs.end() ? 0 : ids->second.dim(1);
+      const int64_t length = places(inputs, samples);
       if (shape.size() != 3 || shape[1] != length)
         fail("{}; scores of each token are f32[{},{},{}]", what, samples, length,
              e_.judged_ == Judged::words ? "classes" : "tokens");
     }
     if (e_.judged_ == Judged::rows || e_.judged_ == Judged::words)
       require_width(what, shape.size() == 1 ? 1 : shape.back());
+  }
+
+  // Of each sample that has a score for each: its tokens, or what the labels of arrays are of.
+  int64_t places(const NamedTensors& inputs, int64_t samples) const {
+    if (e_.judged_ == Judged::words && e_.data_.dataset.words.empty())
+      return std::ssize(std::get<TokenLabels>(e_.data_.dataset.labels).ids.at(0));
+    const auto ids = inputs.find("input_ids");
+    return ids == inputs.end() || samples == 0 ? 0 : ids->second.dim(1);
   }
 
   void require_width(const std::string& what, int64_t width) const {

@@ -109,10 +109,15 @@ RightAnswers right_answers(const Dataset& dataset, std::span<const int64_t> rows
     right.kind = TargetKind::labels;
     const size_t width = classes.names.size();
     right.values.resize(rows.size() * width);
-    for (size_t r = 0; r < rows.size(); ++r)
-      for (int64_t id : several->ids[static_cast<size_t>(rows[r])])
+    for (size_t r = 0; r < rows.size(); ++r) {
+      const auto row = static_cast<size_t>(rows[r]);
+      const auto set = [&](int64_t id, float value) {
         if (const int64_t number = number_of(id); number >= 0)
-          right.values[r * width + static_cast<size_t>(number)] = 1;
+          right.values[r * width + static_cast<size_t>(number)] = value;
+      };
+      for (int64_t id : several->ids[row]) set(id, 1);
+      for (int64_t id : several->ignored_of(row)) set(id, std::nanf(""));
+    }
   } else {
     const auto* targets = std::get_if<Targets>(&dataset.labels);
     CHECK(targets, "data with {}", kind_of(dataset.labels));

@@ -228,7 +228,9 @@ class Pruner {
 
   Record record(LoadedModel pruned) const {
     if (is_sparse()) pruned.graph.metadata[kStoreKey] = kSparse;
-    const SavedModel saved = save_model(options_.output, pruned.graph, pruned);
+    LoadedModel source = pruned;
+    source.graph = model_.graph;
+    const SavedModel saved = save_model(options_.output, pruned.graph, source);
     Record record{.title = fmt::format("{} pruned", model_.name),
                   .command = options_.command,
                   .findings = {effect(pruned.graph)},

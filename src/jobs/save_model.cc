@@ -7,6 +7,7 @@
 #include "base/text.h"
 #include "io/artefact.h"
 #include "ir/row_keys.h"
+#include "jobs/finite_weights.h"
 #include "jobs/verify_written.h"
 
 namespace hone {
@@ -112,6 +113,7 @@ SavedModel save_as_onnx(const std::string& path, const Graph& graph, const OnnxE
 }
 
 SavedModel save_model(const std::string& path, const Graph& graph, const LoadedModel& source) {
+  require_finite_weights(graph, source.graph);
   if (path.ends_with(".onnx")) {
     refuse_source_as_output(path, source);
     return save_as_onnx(path, with_tokenizer(graph, source.files));

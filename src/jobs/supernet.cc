@@ -203,6 +203,8 @@ void Supernet::train(const SupernetRequest& request, const std::string& identity
   SupernetTrainer trainer(largest_, {.graphs = graphs,
                                      .distil = {.temperature = config.temperature, .weight = config.distill_weight},
                                      .session = session_});
+  if (const std::string note = data_->fit_norms(trainer.trainer().graphs(), 1); !note.empty())
+    tell(request.progress, note);
   if (kept) trainer.trainer().restore(kept->tensors, begin, config.file);
   const auto save = [&] {
     if (config.file.empty()) return;

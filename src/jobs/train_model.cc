@@ -29,6 +29,7 @@
 #include "train/adapters.h"
 #include "train/head.h"
 #include "train/initialise.h"
+#include "train/norm_statistics.h"
 #include "train/rounded_training.h"
 
 namespace hone {
@@ -143,9 +144,9 @@ class Job {
     read_data();
     fit_model();
     const int64_t before = resident_before();
-    const Graph trained = train(before);
+    Graph trained = train(before);
     if (!is_first()) return {};
-    const SavedModel saved = save(trained);
+    const SavedModel saved = save(std::move(trained));
     facts_.resident = memory_use().peak_bytes - before;
     return record(saved);
   }
@@ -182,7 +183,7 @@ class Job {
   void fit_model() {
     const TrainingOptions& o = options_.training;
     const LabelNeeds& needs = data_->needs();
-    Graph graph = canonicalise_for_training(model_.graph);
+    Graph graph = with_running_statistics(canonicalise_for_training(model_.graph));
     if (o.from_scratch) graph = with_new_weights(std::move(graph), static_cast<uint64_t>(o.seed));
     FittedHead head = fit_head(std::move(graph), {.head = o.head,
                                                   .pooling = o.pooling,
@@ -231,6 +232,7 @@ class Job {
                                     .distillation = distillation()});
     fitted_ = without_compared_layers(std::move(fitted_));
     data_->fit(inference_graph());
+    say(data_->fit_norms(graphs_, ranks()));
     for (const TrainedParameter& p : graphs_.parameters) facts_.trained += p.elements;
     say(fmt::format("{} weights in {} tensors are trained, {} tensors are frozen{}", facts_.trained,
                     graphs_.parameters.size(), graphs_.frozen.size(),
@@ -378,16 +380,18 @@ class Job {
     say(note);
   }
 
-  SavedModel save(const Graph& trained) {
+  SavedModel save(Graph trained) {
     LoadedModel written = model_;
-    written.graph = trained;
+    written.graph = std::move(trained);
     data_->describe_rows(written);
-    written.graph.metadata.erase("compute");  // it computes as it was judged
+    trained = std::move(written.graph);
+    written.graph = model_.graph;
+    trained.metadata.erase("compute");  // it computes as it was judged
     if (const Compute compute = options_.session.compute.value_or(Compute::f32); compute != Compute::f32)
-      written.graph.metadata["compute"] = to_string(compute);
-    written.graph.metadata.erase("random_weights");
-    if (!options_.training.qat.empty()) written.graph = packed_as_trained(std::move(written.graph), packer_);
-    return save_model(options_.output, written.graph, written);
+      trained.metadata["compute"] = to_string(compute);
+    trained.metadata.erase("random_weights");
+    if (!options_.training.qat.empty()) trained = packed_as_trained(std::move(trained), packer_);
+    return save_model(options_.output, trained, written);
   }
 
   Record record(const SavedModel& saved) {

@@ -84,7 +84,11 @@ LabelNeeds label_needs(const Dataset& data) {
 }
 
 TrainingData::TrainingData(Dataset data, const LoadedModel& model, const TrainingOptions& options)
-    : data_(std::move(data)), needs_(label_needs(data_)) {
+    : data_(std::move(data)),
+      needs_(label_needs(data_)),
+      batch_(options.batch),
+      parts_(options.parts),
+      in_order_(options.in_order) {
   if (!data_.texts.empty() || !data_.words.empty()) read_tokens(model, options);
   if (data_.images) set_images(model, options);
   const Split* split = train_split(data_);
@@ -96,17 +100,10 @@ TrainingData::TrainingData(Dataset data, const LoadedModel& model, const Trainin
   const int64_t window = tokens_ && !options.in_order ? options.window : 1;
   const TokenRows* tokens = tokens_ ? &*tokens_ : nullptr;
   const TokenizerSpec* padding = tokenizer_ ? &tokenizer_->spec() : nullptr;
-  // Batch norms can't normalise a single row; one that is left over waits for another epoch.
-  const bool drop_last = std::ssize(rows) % options.batch == 1 && options.batch > 1;
-  if (drop_last) notes_.push_back("each epoch leaves out one row, which would be a batch of its own");
-  train_ = std::make_unique<Batches>(data_, std::move(rows),
-                                     BatchOptions{.order = {.batch = options.batch,
-                                                            .seed = seed,
-                                                            .shuffle = !options.in_order,
-                                                            .drop_last = drop_last,
-                                                            .window = window},
-                                                  .images = images_},
-                                     tokens, padding);
+  train_options_ = {
+      .order = {.batch = options.batch, .seed = seed, .shuffle = !options.in_order, .window = window},
+      .images = images_};
+  train_ = std::make_unique<Batches>(data_, std::move(rows), train_options_, tokens, padding);
   const Split* judged = data_.find_split("validation");
   if (!judged || judged->rows.empty()) return;
   ImageTransform still = images_;
@@ -282,12 +279,16 @@ Bindings TrainingData::largest_of_teacher(const Graph& graph, int64_t parts) con
 
 Bindings TrainingData::largest(const std::vector<Source>& sources, const Graph& graph, int64_t parts,
                                const Batches& batches) const {
+  int64_t batch = 0;
+  for (const std::vector<int64_t>& each : batches.plan(0)) batch = std::max(batch, std::ssize(each));
+  return sizes_of(sources, graph, (batch + parts - 1) / parts, batches);
+}
+
+Bindings TrainingData::sizes_of(const std::vector<Source>& sources, const Graph& graph, int64_t rows,
+                                const Batches& batches) const {
   int64_t longest = 0;
   if (tokens_)
     for (int64_t row : batches.rows()) longest = std::max(longest, tokens_->length(row));
-  int64_t batch = 0;
-  for (const std::vector<int64_t>& each : batches.plan(0)) batch = std::max(batch, std::ssize(each));
-  const int64_t rows = (batch + parts - 1) / parts;
   Bindings sizes;
   for (const Source& source : sources) {
     const Shape& shape = source.type.shape;
@@ -307,6 +308,47 @@ Bindings TrainingData::largest(const std::vector<Source>& sources, const Graph& 
   }
   for (const std::string& symbol : graph.symbols()) sizes.try_emplace(symbol, rows);
   return sizes;
+}
+
+namespace {
+
+// Rows of the smallest part of a batch, those of all processes together, as Batches and divided() cut it.
+int64_t rows_of_smallest_part(int64_t rows, int64_t parts, int64_t ranks) {
+  const int64_t share = (rows + ranks - 1) / ranks, of_each = (share + parts - 1) / parts;
+  std::vector<int64_t> found(static_cast<size_t>((share + of_each - 1) / of_each), 0);
+  for (int64_t row = 0; row < rows; ++row) ++found[static_cast<size_t>(row % share / of_each)];
+  return std::ranges::min(found);
+}
+
+}  // namespace
+
+const TrainedNorm* TrainingData::starved_norm(const TrainGraphs& graphs, int64_t rows, int64_t ranks) const {
+  const Bindings sizes = sizes_of(sources_, graphs.evaluate, rows_of_smallest_part(rows, parts_, ranks), *train_);
+  const auto is_starved = [&](const TrainedNorm& norm) { return norm.values.evaluate(sizes) < 2; };
+  const auto found = std::ranges::find_if(graphs.norms, is_starved);
+  return found == graphs.norms.end() ? nullptr : &*found;
+}
+
+std::string TrainingData::fit_norms(const TrainGraphs& graphs, int ranks) {
+  if (graphs.norms.empty()) return "";
+  if (const TrainedNorm* norm = starved_norm(graphs, batch_, ranks))
+    fail(
+        "the batch norm of {} would see a single value of each channel, of which it makes no variance: a batch has {} "
+        "rows{}{}. Give larger batches (--batch){}, or leave the norm as it is (--rule '{}=frozen')",
+        norm->name, batch_, parts_ > 1 ? fmt::format(" in {} parts", parts_) : "",
+        ranks > 1 ? fmt::format(" over {} processes", ranks) : "", parts_ > 1 ? " or fewer --parts" : "", norm->name);
+  const int64_t left = std::ssize(train_->rows()) % batch_;
+  if (left == 0) return "";
+  const TrainedNorm* norm = starved_norm(graphs, left, ranks);
+  if (!norm) return "";
+  train_options_.order.drop_last = true;
+  train_ = std::make_unique<Batches>(data_, train_->rows(), train_options_, tokens_ ? &*tokens_ : nullptr,
+                                     tokenizer_ ? &tokenizer_->spec() : nullptr);
+  return fmt::format(
+      "each epoch leaves out {}, {}: in the batch that is left over, the batch norm of {} would see a single value of "
+      "each channel",
+      left == 1 ? "one row" : fmt::format("{} rows", left), in_order_ ? "always the last" : "another time others",
+      norm->name);
 }
 
 std::vector<double> TrainingData::balanced_weights() const {

@@ -13,6 +13,7 @@
 #include "jobs/train_options.h"
 #include "measure/metric.h"
 #include "runtime/session.h"
+#include "train/train_graph.h"
 
 namespace hone {
 
@@ -42,6 +43,11 @@ class TrainingData {
   const Batches& train() const { return *train_; }
   const Batches* validation() const { return validation_.get(); }  // null: the data have no such split
   const std::vector<std::string>& notes() const { return notes_; }
+
+  // Holds the batches to norms that need more than one value of a channel, where `ranks` processes have a share of
+  // each: leaves out the last one of an epoch where it has fewer in a part, and says so ("": nothing is left out).
+  // Throws Error where every batch has. What texts of other lengths have is not known before.
+  std::string fit_norms(const TrainGraphs& graphs, int ranks);
   const ImageTransform& images() const { return images_; }
 
   // Writes down in a model that is trained on the data what its rows were made into, and what its classes are called:
@@ -73,6 +79,9 @@ class TrainingData {
   };
   std::vector<Source> sources_for(const Graph& graph, const char* whose) const;
   Bindings largest(const std::vector<Source>& sources, const Graph& graph, int64_t parts, const Batches& batches) const;
+  Bindings sizes_of(const std::vector<Source>& sources, const Graph& graph, int64_t rows, const Batches& batches) const;
+  // The norm that sees a single value of a channel in a part of a batch of so many rows; null: none does.
+  const TrainedNorm* starved_norm(const TrainGraphs& graphs, int64_t rows, int64_t ranks) const;
   Tensor source_of(const Source& source, const Batch& batch) const;
   void read_tokens(const LoadedModel& model, const TrainingOptions& options);
   void set_pixel_statistics(const LoadedModel& model);
@@ -80,10 +89,13 @@ class TrainingData {
 
   const Dataset data_;
   const LabelNeeds needs_;
+  const int64_t batch_, parts_;
+  const bool in_order_;
   std::optional<Tokenizer> tokenizer_;
   std::optional<TokenRows> tokens_;
   ImageTransform images_;
   int64_t max_length_ = 0;  // that texts are cut to, where that is asked for
+  BatchOptions train_options_;
   std::unique_ptr<Batches> train_, validation_;
   std::vector<Source> sources_, teacher_sources_;
   std::vector<std::string> notes_;

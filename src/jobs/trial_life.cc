@@ -10,6 +10,7 @@
 #include "io/artefact_size.h"
 #include "ir/flops.h"
 #include "jobs/build_model.h"
+#include "jobs/finite_weights.h"
 #include "jobs/open_session.h"
 #include "jobs/prune_model.h"
 #include "jobs/save_model.h"
@@ -246,6 +247,7 @@ Figures TrialLife::run(const TrialPlan& plan, const std::string& output, const L
   ScratchFolder scratch;
   tell(hooks.progress, "making the model");
   LoadedModel model = begin(plan);
+  const Graph original = model.graph;
   Figures figures = of_start(plan, model);
   if (plan.trains) {
     TrainingOptions training = plan.train;
@@ -262,6 +264,7 @@ Figures TrialLife::run(const TrialPlan& plan, const std::string& output, const L
   tell(hooks.progress, "rounding");
   model = rounded(std::move(model), plan, scratch.path(), hooks);
   model.graph.metadata["compute"] = to_string(plan.compute);
+  require_finite_weights(model.graph, original);
   const SavedModel saved = save_as_artefact(output, model.graph, model.files);
   const LoadedModel written = load_model(output);  // what is measured is the file
   figures["bytes"] = static_cast<double>(saved.bytes);

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <cmath>
 
 #include "base/error.h"
 #include "base/registry.h"
@@ -49,7 +50,7 @@ void check(const Answers& a) {
   if (a.kind == TargetKind::classes) check_classes(a);
   if (a.kind == TargetKind::labels)
     for (float v : a.values)
-      if (v != 0 && v != 1) fail("a label is {}; 0 or 1 is expected", v);
+      if (v != 0 && v != 1 && !std::isnan(v)) fail("a label is {}; 0 or 1 is expected, or NaN where it is not known", v);
 }
 
 double mean_of(const Evidence& evidence, std::span<const double> weights) {

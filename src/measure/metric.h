@@ -17,7 +17,7 @@ constexpr int64_t kIgnored = -100;  // a class that says: this row does not coun
 // What is known to be right.
 enum class TargetKind : uint8_t {
   classes,   // the column of the largest score, for each row
-  labels,    // the columns whose score is above 0, for each row; `values` are 0 or 1
+  labels,    // the columns whose score is above 0, for each row; `values` are 0 or 1, NaN where it is not known
   numbers,   // the row itself; NaN in `values` where it is not known
   partners,  // the embedding, of all samples' partners, that the row is nearest to; `values` are those
   groups,    // the other rows with the same number in `classes` are the nearest ones
@@ -53,7 +53,7 @@ inline Answers answers_of(const RightAnswers& right, int64_t samples, int64_t wi
 }
 
 // Throws Error when sizes don't fit each other, a class is none of 0 … width-1 (nor kIgnored), or a label is neither 0
-// nor 1.
+// nor 1 nor NaN.
 void check(const Answers& answers);
 
 // What a metric needs of each sample; what a, b and c are is the metric's own.

@@ -8,7 +8,9 @@ namespace hone {
 namespace {
 
 constexpr AttributeSpec kAttributes[] = {
-    {"epsilon", AttributeKind::number, false, "added to the variance; default 1e-5"}};
+    {"epsilon", AttributeKind::number, false, "added to the variance; default 1e-5"},
+    {"momentum", AttributeKind::number, false,
+     "share of a batch in the new running statistics where the norm is trained; default 0.1"}};
 
 std::vector<TensorType> infer_batch_norm(const InferArgs& a) {
   expect_float(a[0], "x");

@@ -32,20 +32,10 @@ void expect_per_channel(const InferArgs& a, size_t first, const Dim& channels) {
 
 DType statistics_dtype(const TensorType& x) { return x.dtype == DType::f64 ? DType::f64 : DType::f32; }
 
-void expect_two(const Dim& elements) {
-  if (elements.is_constant() && elements.constant() < 2)
-    fail("{} element of each channel; a variance needs at least 2. Use larger batches", elements.constant());
-}
-
 std::vector<TensorType> infer_train(const InferArgs& a) {
   expect_float(a[0], "x");
   const Dim channels = channels_of(a, a[0]);
   expect_per_channel(a, 1, channels);
-  Dim elements = 1;
-  const size_t axis = channels_last(a.attributes) ? a[0].rank() - 1 : 1;
-  for (size_t i = 0; i < a[0].rank(); ++i)
-    if (i != axis) elements = elements * a[0].shape[i];
-  expect_two(elements);
   const TensorType statistics = plain_type(statistics_dtype(a[0]), {channels});
   return {plain_type(a[0].dtype, a[0].shape), statistics, statistics, plain_type(a[3].dtype, {channels}),
           plain_type(a[4].dtype, {channels})};
@@ -80,7 +70,7 @@ std::vector<Tensor> eval_train(const EvalArgs& a) {
     for (size_t i : elements) x[i] = (x[i] - mean) * inverse * scale[c] + bias[c];
     means[c] = mean, inverses[c] = inverse;
     running_mean[c] += momentum * (mean - running_mean[c]);
-    running_variance[c] += momentum * (squares / (n - 1) - running_variance[c]);
+    if (n > 1) running_variance[c] += momentum * (squares / (n - 1) - running_variance[c]);
   });
   const std::vector<double>* values[] = {&x, &means, &inverses, &running_mean, &running_variance};
   std::vector<Tensor> results;
@@ -127,8 +117,8 @@ extern constinit const OpDef batch_norm_train_def{
     .doc =
         "m = mean(x) and s = 1 / sqrt(mean((x - m)²) + epsilon) of each channel of x[N,C,...] give y = (x - m) * s * "
         "scale + bias, m, s, and the running statistics that follow: mean + momentum * (m - mean), and the same of the "
-        "variance and sum((x - m)²) / (n - 1), n elements a channel, at least 2. The operands but x, and the results "
-        "but y, are [C].",
+        "variance and sum((x - m)²) / (n - 1), n elements a channel; the variance stays where n is 1. The operands but "
+        "x, and the results but y, are [C].",
     .operands = {"x", "scale", "bias", "mean", "variance"},
     .attributes = kTrainAttributes,
     .results = 5,

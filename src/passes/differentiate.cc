@@ -53,7 +53,8 @@ std::vector<ValueId> trainable_parameters(const Graph& graph) {
   return parameters;
 }
 
-std::vector<ValueId> differentiate(Graph& graph, ValueId loss, std::span<const ValueId> by) {
+std::vector<ValueId> differentiate(Graph& graph, ValueId loss, std::span<const ValueId> by,
+                                   std::span<const ValueId> given) {
   const TensorType& type = graph.type(loss);
   if (!is_differentiable(type) || !type.ranked || element_count(type.shape) != Dim(1))
     fail("the loss %{} is {}; accepted: one float. Reduce it, by reduce_mean, say", graph.value(loss).name,
@@ -63,7 +64,7 @@ std::vector<ValueId> differentiate(Graph& graph, ValueId loss, std::span<const V
       fail("%{} is {}, by which nothing is differentiated; accepted: plain floats of known rank", graph.value(id).name,
            to_string(graph.type(id)));
   const Seed seed{loss, ops::full(graph, {.shape = type.shape, .value = 1.0, .dtype = gradient_dtype(type.dtype)})};
-  std::vector<ValueId> gradients = accumulate_gradients(graph, {&seed, 1}, by);
+  std::vector<ValueId> gradients = accumulate_gradients(graph, {&seed, 1}, by, given);
   for (size_t i = 0; i < gradients.size(); ++i)
     if (gradients[i] == kNone) {
       const TensorType& of = graph.type(by[i]);

@@ -12,10 +12,12 @@ namespace hone {
 
 // The gradient of `loss` by each value of `by`, of its shape, f32 (f64 for f64): zeros where the loss does not depend
 // on it. Only what lies between them is visited.
-//   loss  a float of one element
-//   by    plain floats
+//   loss   a float of one element
+//   by     plain floats
+//   given  values that are taken as they are, whatever they are computed from
 // Throws Error for others, and where an op on the way has no gradient, naming the node and why.
-std::vector<ValueId> differentiate(Graph& graph, ValueId loss, std::span<const ValueId> by);
+std::vector<ValueId> differentiate(Graph& graph, ValueId loss, std::span<const ValueId> by,
+                                   std::span<const ValueId> given = {});
 
 // What stands between values and the graph's outputs: what a model lacks to be trained.
 struct Trainability {

@@ -22,17 +22,16 @@ class BatchNorm {
   }
 
   ValueId number(double value) { return g_.add_scalar(static_cast<float>(value)); }
-  // 1 / (n - less), n elements a channel: a number, or what follows from the sizes of `x`.
-  ValueId share(ValueId x, int less = 0) {
+  // n, the elements of a channel: a number, or what follows from the sizes of `x`.
+  ValueId elements(ValueId x) {
     Dim count = 1;
     for (int64_t axis : axes_) count = count * shape_[static_cast<size_t>(axis)];
-    if (count.is_constant()) return number(1 / static_cast<double>(count.constant() - less));
+    if (count.is_constant()) return number(static_cast<double>(count.constant()));
     const ValueId axes = g_.add_constant("", Tensor::of<int64_t>({std::ssize(axes_)}, axes_));
     const ValueId sizes = ops::gather(g_, {.table = ops::shape_of(g_, {x}), .indices = axes, .axis = 0});
-    const ValueId n =
-        ops::cast(g_, {.x = ops::reduce_prod(g_, {.x = sizes, .axes = Axes{0}, .keepdims = 0}), .dtype = DType::f32});
-    return ops::div(g_, {number(1), less == 0 ? n : sub(n, number(less))});
+    return ops::cast(g_, {.x = ops::reduce_prod(g_, {.x = sizes, .axes = Axes{0}, .keepdims = 0}), .dtype = DType::f32});
   }
+  ValueId share(ValueId x) { return ops::div(g_, {number(1), elements(x)}); }
   ValueId sum(ValueId x) { return ops::reduce_sum(g_, {.x = x, .axes = axes_, .keepdims = 0}); }
   // One number for each channel beside elements.
   ValueId along(ValueId v) {
@@ -52,10 +51,15 @@ class BatchNorm {
     const ValueId squares = sum(mul(distance, distance));
     const ValueId inverse = ops::rsqrt(g_, {add(mul(squares, of_each), number(epsilon))});
     const ValueId y = add(mul(distance, along(mul(inverse, node.operands[1]))), along(node.operands[2]));
-    const auto running = [&](ValueId before, ValueId now) {
-      return add(before, mul(sub(now, before), number(momentum)));
+    const auto running = [&](ValueId before, ValueId now, ValueId of_now) {
+      return add(before, mul(sub(now, before), of_now));
     };
-    return {y, mean, inverse, running(node.operands[3], mean), running(node.operands[4], mul(squares, share(x, 1)))};
+    // A single element has no variance of the sample: the running one takes nothing of it.
+    const ValueId others = sub(elements(x), number(1)), least = number(1);
+    const ValueId variance = ops::div(g_, {squares, ops::max(g_, {others, least})}),
+                  of_variance = mul(number(momentum), ops::min(g_, {others, least}));
+    return {y, mean, inverse, running(node.operands[3], mean, number(momentum)),
+            running(node.operands[4], variance, of_variance)};
   }
 
   std::vector<ValueId> gradient(const Node& node) {

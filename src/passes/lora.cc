@@ -346,6 +346,15 @@ bool has_adapters(const Graph& graph) {
   return std::ranges::any_of(graph.constants(), [&](ValueId id) { return names.search(graph.value(id).label); });
 }
 
+std::vector<ValueId> dora_lengths(const Graph& graph) {
+  std::vector<ValueId> lengths;
+  for (NodeId id : graph.nodes(div_def)) {
+    const std::string& label = graph.value(graph.operand(id, 0)).label;
+    if (label.ends_with(kMagnitude)) lengths.push_back(graph.operand(id, 1));
+  }
+  return lengths;
+}
+
 std::vector<Adapter> adapters_of(const Graph& graph) {
   std::vector<Adapter> found;
   for (ValueId id : graph.constants()) {

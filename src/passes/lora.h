@@ -4,7 +4,8 @@
 // Hu et al., "LoRA: Low-Rank Adaptation of Large Language Models" (2021). The rank-stabilised scaling alpha /
 // sqrt(rank) is Kalajdzievski's (2023). In DoRA (Liu et al., 2024) a vector m gives each row of that sum its length:
 //   y = m / |W + scaling · B A| · (W x + scaling · B (A x)) + b,
-// whose lengths follow from those of W, A Wᵀ and A Aᵀ, so that W need not be unpacked where it is packed.
+// whose lengths follow from those of W, A Wᵀ and A Aᵀ, so that W need not be unpacked where it is packed. Its gradient
+// takes the lengths |W + scaling · B A| as given (section 4.3 of the paper), as PEFT's does.
 //
 // Of the layer L they are the constants L.lora_A.weight and L.lora_B.weight, of a table L.lora_embedding_A (one row for
 // each of the table's, as `gather` reads it) and L.lora_embedding_B, of DoRA L.lora_magnitude_vector: PEFT's names.
@@ -67,6 +68,9 @@ struct Adapter {
 };
 
 bool has_adapters(const Graph& graph);
+
+// The lengths |W + scaling · B A| that DoRA's magnitudes are divided by, be these constants or parameters.
+std::vector<ValueId> dora_lengths(const Graph& graph);
 
 // Throws Error where the nodes around an adapter are not those that attach_adapters() puts there.
 std::vector<Adapter> adapters_of(const Graph& graph);

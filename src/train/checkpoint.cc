@@ -12,6 +12,7 @@
 #include "base/text.h"
 #include "io/pieces.h"
 #include "io/safetensors.h"
+#include "runtime/check_finite.h"
 
 namespace hone {
 namespace {
@@ -45,6 +46,12 @@ Tensor own_copy(const Tensor& tensor) {
 }
 
 void save_checkpoint(const std::string& path, const Checkpoint& checkpoint) {
+  for (const auto& [name, tensor] : checkpoint.tensors)
+    if (const std::string fault = first_not_finite(tensor); !fault.empty())
+      fail(
+          "{}: is not written, since {} of what was trained has {}. Try a smaller rate, a longer warm-up or clip-norm; "
+          "a checkpoint that is there already is whole",
+          path, name, fault);
   std::map<std::string, std::string> metadata{{kVersionKey, kVersion},
                                               {"hone.model", checkpoint.model},
                                               {"hone.options", checkpoint.options},

@@ -20,7 +20,7 @@ struct Checkpoint {
   std::map<std::string, Tensor> tensors;
 };
 
-// Throws Error when it can't be written; what was there before stays then.
+// Throws Error when it can't be written, or a tensor holds what is no number: what was there before stays then.
 void save_checkpoint(const std::string& path, const Checkpoint& checkpoint);
 
 // Its bytes in memory of its own; pages of a mapped file that they come from go back to the system on the way.

@@ -6,6 +6,19 @@
 
 namespace hone {
 
+Graph with_running_statistics(Graph model) {
+  const auto is_weight = [&](ValueId id) { return model.constant(id) && !model.value(id).label.empty(); };
+  for (NodeId id : model.nodes(batch_norm_train_def)) {
+    const Node node = model.node(id);
+    if (!is_weight(node.operands[3]) || !is_weight(node.operands[4])) continue;
+    model.set_insertion_point(id);
+    const ValueId y = model.emit(Call{.op = &batch_norm_def, .operands = node.operands, .attributes = node.attributes});
+    model.set_insertion_point(kNone);
+    model.replace_all_uses(node.results[0], y);
+  }
+  return run_pass(std::move(model), "remove_dead");
+}
+
 Graph with_measured_statistics(Graph model, std::span<const NamedTensors> batches, const SessionOptions& session) {
   CHECK(!batches.empty());
   Graph measured = model;

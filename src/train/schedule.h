@@ -14,16 +14,22 @@ struct ScheduleOptions {
   std::string schedule = "linear";
   double warmup = 0;        // steps; below 1: a share of all
   double final_rate = 0;    // linear, cosine: where they end, as a share of the rate
-  double step_every = 0.3;  // step: as warmup
+  double step_every = 0.3;  // step: as warmup, and counted from the first step
   double step_factor = 0.1;
   static std::span<const OptionField<ScheduleOptions>> fields();
+};
+
+// A step behind the warm-up: its number from 0 on among all steps, the first `warmup` of which are the warm-up's.
+struct ScheduleStep {
+  int64_t step, steps, warmup;
+  double progress() const { return static_cast<double>(step - warmup) / static_cast<double>(steps - warmup); }
 };
 
 struct ScheduleDef {
   const char* name;
   const char* doc;
-  // The share of the rate at step `step` of `steps`, from 0 on, which do not include those of the warm-up.
-  double (*share)(const ScheduleOptions& options, int64_t step, int64_t steps);
+  double (*share)(const ScheduleOptions& options, const ScheduleStep& at);  // of the rate
+  bool rises_itself = false;                                                // and takes no warm-up
 };
 std::span<const ScheduleDef> schedules();
 

@@ -31,10 +31,12 @@ class Norm {
         ops::rsqrt(g_, {ops::add(g_, {div(squares, elements), number(attribute("epsilon", 1e-5))})});
     const ValueId y = ops::add(
         g_, {mul(centred, along_channels(mul(inverse, norm_.operands[1]))), along_channels(norm_.operands[2])});
-    const ValueId sample_variance = div(squares, ops::sub(g_, {elements, number(1)}));
+    const ValueId momentum = number(attribute("momentum", 0.1)), others = ops::sub(g_, {elements, number(1)});
+    const ValueId sample_variance = div(squares, ops::max(g_, {others, number(1)})),
+                  of_variance = mul(momentum, ops::min(g_, {others, number(1)}));  // of one element, nothing
     return {.y = as_dtype(g_, y, g_.type(norm_.operands[0]).dtype),
-            .running_mean = followed(norm_.operands[3], mean),
-            .running_variance = followed(norm_.operands[4], sample_variance)};
+            .running_mean = followed(norm_.operands[3], mean, momentum),
+            .running_variance = followed(norm_.operands[4], sample_variance, of_variance)};
   }
 
  private:
@@ -55,8 +57,8 @@ class Norm {
         g_, {.x = vector, .starts = Shape{begin}, .ends = Shape{begin + length}, .axes = std::vector<int64_t>{0}});
   }
   ValueId along_channels(ValueId v) { return after_.empty() ? v : ops::unsqueeze(g_, {.x = v, .axes = after_}); }
-  ValueId followed(ValueId running, ValueId of_batch) {
-    return ops::add(g_, {running, mul(number(attribute("momentum", 0.1)), ops::sub(g_, {of_batch, running}))});
+  ValueId followed(ValueId running, ValueId of_batch, ValueId share) {
+    return ops::add(g_, {running, mul(share, ops::sub(g_, {of_batch, running}))});
   }
 
   Graph& g_;

@@ -84,8 +84,18 @@ ValueId number_input(Graph& graph, const char* label, DType dtype) {
   return has_input(graph, label) ? input_called(graph, label) : graph.add_input(label, plain_type(dtype, {}));
 }
 
+Dim values_of_a_channel(const TensorType& x) {
+  Shape others = x.shape;
+  others.erase(others.begin() + 1);
+  return element_count(others);
+}
+
 // A batch_norm whose running statistics are parameters goes by those of the batch, which they follow.
 void train_batch_norms(Graph& graph, int ranks) {
+  for (NodeId id : graph.nodes(batch_norm_train_def))
+    if (ranks > 1)
+      fail("%{}: a batch norm whose running statistics are no weights goes by one process's part of a batch; train it "
+           "by one process", graph.value(graph.result(id)).name);
   for (NodeId id : graph.nodes(batch_norm_def)) {
     const Node node = graph.node(id);
     const ValueId mean = node.operands[3], variance = node.operands[4];
@@ -262,6 +272,8 @@ class Builder {
     for (NodeId id : model_.nodes(batch_norm_def)) {
       const Node& node = model_.node(id);
       if (model_.value(node.operands[1]).role != InputRole::parameter) continue;
+      if (const TensorType& x = model_.type(node.operands[0]); x.ranked)
+        made_.norms.push_back({model_.value(node.operands[1]).label, values_of_a_channel(x)});
       for (size_t i : {3u, 4u}) {
         const ValueId statistic = node.operands[i];
         if (model_.value(statistic).kind != ValueKind::constant) continue;
@@ -302,7 +314,7 @@ class Builder {
 
   std::vector<ValueId> gradients_of(Graph& graph, ValueId loss) const {
     std::vector<NodeId> forward(graph.nodes().begin(), graph.nodes().end());
-    std::vector<ValueId> gradients = differentiate(graph, loss, parameters_);
+    std::vector<ValueId> gradients = differentiate(graph, loss, parameters_, dora_lengths(graph));
     if (options_.keep_zeros) drop_gradients_of_zeros(graph, gradients);
     if (options_.recompute > 0) {
       const std::vector<NodeId> copies = recompute_activations(graph, forward, parameters_, options_.recompute);

@@ -57,6 +57,12 @@ struct TrainedParameter {
   int64_t elements = 0;
 };
 
+// A batch norm in training: how many values of a channel it sees at once, by the sizes of the model's arguments.
+struct TrainedNorm {
+  std::string name;  // of its scale
+  Dim values;
+};
+
 struct TrainGraphs {
   // Of whole batches: the model's arguments, labels, what a teacher gives, rate, step, sample → predictions, loss, and
   // the norm where it is clipped. With `accumulate`, and with several ranks, there are two in its place, since the
@@ -70,6 +76,7 @@ struct TrainGraphs {
   Graph evaluate;
   std::vector<TrainedParameter> parameters;
   std::vector<std::string> statistics;  // of batch norms: parameters, too, which follow the batches
+  std::vector<TrainedNorm> norms;       // that go by the batch
   std::vector<std::string> frozen;      // names of constants that stay what they are
   std::string predictions;              // label of the output
 };

@@ -2,7 +2,10 @@
 // and nothing left behind.
 #include <gtest/gtest.h>
 
+#include <CLI/CLI.hpp>
+
 #include "base/atomic_file.h"
+#include "cli/registry.h"
 #include "io/artefact.h"
 #include "io/numpy.h"
 #include "tests/cli/cli_fixture.h"
@@ -73,6 +76,49 @@ TEST_F(Limits, ASignalEndsTheRunWithItsCodeAndLeavesNothing) {
       EXPECT_EQ(program.err(), "hone: interrupted\n");
       expect_left_nothing();
     }
+}
+
+// Who reads the output has enough (`| head`): as quiet as the signal alone, but nothing that was begun is left.
+TEST_F(Limits, AReaderThatGoesAwayEndsTheRunWithoutAWord) {
+  for (const std::vector<std::string>& command : endless_verbs()) {
+    SCOPED_TRACE(fmt::format("{}", fmt::join(command, " ")));
+    RunningProgram program(HONE_PROGRAM, command);
+    EXPECT_TRUE(program.until([&] { return program.catches(SIGPIPE); }));
+    program.send(SIGPIPE);
+    EXPECT_EQ(program.end(), 128 + SIGPIPE) << program.err();
+    EXPECT_EQ(program.err(), "");
+    expect_left_nothing();
+  }
+}
+
+void expect_limits(const std::vector<std::string>& words, CLI::App& command) {
+  std::vector<std::string> help = words;
+  help.emplace_back("--help");
+  const std::string text = hone_program(help).out;
+  for (const char* option : {"--max-memory", "--timeout"})
+    EXPECT_THAT(text, testing::HasSubstr(option)) << fmt::format("{}", fmt::join(words, " "));
+  for (CLI::App* action : command.get_subcommands([](CLI::App*) { return true; })) {
+    std::vector<std::string> more = words;
+    more.push_back(action->get_name());
+    expect_limits(more, *action);
+  }
+}
+
+TEST_F(Limits, EveryVerbAndEachOfItsActionsTakesThem) {
+  for (const VerbDef* verb : cli::all()) {
+    CLI::App command;
+    verb->setup(command);
+    expect_limits({verb->name}, command);
+  }
+}
+
+TEST_F(Limits, AnActionIsHeldToThem) {
+  const std::vector<std::string> insert{"lora", "insert", model, "--rule", "op:linear", "-o", out + "/a.safetensors"};
+  std::vector<std::string> little = insert, enough = insert;
+  little.insert(little.end(), {"--max-memory", "1KB"});
+  enough.insert(enough.end(), {"--max-memory", "2GB", "--timeout", "60"});
+  expect_refusal(hone_program(little), {"--max-memory"});
+  expect_done(hone_program(enough));
 }
 
 TEST_F(Limits, ASignalTakesTheFilesThatAreBegun) {

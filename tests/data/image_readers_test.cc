@@ -170,6 +170,32 @@ std::string npz_error(std::vector<NamedTensor> arrays, const DataOptions& option
   return error_of([&] { npz(std::move(arrays), options); });
 }
 
+TEST(Npz, AClassMinus100IsNotKnown) {
+  const auto labels = std::get<ClassLabels>(npz({{"label", Tensor::of<int64_t>({3}, {1, -100, 0})}}).labels);
+  EXPECT_EQ(labels.ids, (std::vector<int64_t>{1, kIgnoredLabel, 0}));
+  EXPECT_EQ(labels.names, (std::vector<std::string>{"0", "1"}));
+  ASSERT_EQ(labels.unknown.size(), 1u);
+  EXPECT_EQ(labels.unknown[0], std::pair(int64_t{1}, std::string("-100")));
+}
+
+TEST(Npz, PlacesHaveClassesOfTheirOwnAndThoseMinus100DoNotCount) {
+  const Tensor ids = Tensor::of<int64_t>({2, 3}, {2, -100, 0, 1, 1, -100});
+  const auto labels = std::get<TokenLabels>(npz({{"y", ids}}).labels);
+  EXPECT_EQ(labels.ids, (std::vector<std::vector<int64_t>>{{2, -100, 0}, {1, 1, -100}}));
+  EXPECT_EQ(labels.names.size(), 3u);
+  EXPECT_TRUE(labels.unknown.empty());
+  EXPECT_THAT(npz_error({{"labels", ids}}), HasSubstr("--label labels that each place has a class of its own"));
+}
+
+TEST(Npz, SeveralClassesAreZerosAndOnesOfAnyTypeAndMinus100WhereNothingIsKnown) {
+  for (const DType dtype : {DType::i64, DType::i8, DType::f32}) {
+    const Tensor ones = Tensor::of<float>({2, 3}, {1, 0, -100, 0, 0, 1}).converted(dtype);
+    const auto labels = std::get<MultiLabels>(npz({{"m", ones}}, {.labels = "m"}).labels);
+    EXPECT_EQ(labels.ids, (std::vector<std::vector<int64_t>>{{0}, {2}}));
+    EXPECT_EQ(labels.ignored, (std::vector<std::vector<int64_t>>{{2}, {}}));
+  }
+}
+
 TEST(Npz, ArraysAreInputsImagesAndAnswers) {
   const TemporaryFolder folder;
   const std::vector<NamedTensor> arrays{{"x", Tensor::of<float>({2, 2}, {1, 2, 3, 4})},
@@ -208,7 +234,7 @@ TEST(Npz, WhatDoesNotFitIsNamed) {
   EXPECT_EQ(npz_error({x}, {.label = "z"}), "a.npz: has no array \"z\" (--label); its arrays are x");
   EXPECT_EQ(npz_error({x}, {.label = "x"}), "a.npz: array \"x\" is f32[2]; classes are integers [rows]");
   EXPECT_EQ(npz_error({{"label", Tensor::of<int64_t>({1}, {-1})}}),
-            "a.npz: class numbers from -1 to -1; 0 to 65535 are accepted");
+            "a.npz: class numbers from -1 to -1; 0 to 65535 are accepted, and -100 where none is known");
   EXPECT_EQ(npz_error({{"x", Tensor::scalar(1.f)}}),
             "a.npz: array \"x\" is a single number; its first axis must count rows");
   EXPECT_THAT(npz_error({{"images", Tensor::of<float>({1, 1, 1}, {1})}}), HasSubstr("array \"images\" is f32[1,1,1]"));

@@ -145,7 +145,7 @@ const std::multimap<std::string, std::string> kRefused = {
     {"avg_pool_gradient", "no operator for it"},
     {"barrier", "no operator for it"},
     {"batch_norm_gradient", "no operator for it"},
-    {"batch_norm_train", "no operator for it"},
+    {"batch_norm_train", "are read"},  // and ONNX has no names for them
     {"conv_input_gradient", "no operator for it"},
     {"conv_weight_gradient", "no operator for it"},
     {"dropout_train", "has mulhi"},

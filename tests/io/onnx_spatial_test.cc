@@ -85,15 +85,45 @@ TEST(OnnxGroupNormalization, ScalesGroupsBeforeVersion21AndChannelsFromThenOn) {
   EXPECT_EQ(rounded(channels), (Floats{13, 7, 25, 15}));
 }
 
-TEST(OnnxBatchNormalization, TrainingBeforeVersion14IsRefused) {
-  for (int outputs : {1, 2}) {
-    OneNode node("BatchNormalization", outputs == 1 ? 6 : 9, outputs);
-    node.input("f32[2,1]");
-    for (int i = 0; i < 4; ++i) node.constant(f32({1}, {1}));
-    const OnnxImport result = node.import();
-    ASSERT_EQ(result.unsupported.size(), 1u);
-    EXPECT_NE(result.unsupported[0].reason.find("which trains"), std::string::npos) << result.unsupported[0].reason;
+OneNode batch_norm_of_two_rows(int opset, int outputs) {
+  OneNode node("BatchNormalization", opset, outputs);
+  node.input("f32[B,1]");
+  for (float value : {2, 1, 10, 6}) node.constant(f32({1}, {value}));  // scale, bias, running mean and variance
+  node.set("epsilon", 0.0f);
+  return node;
+}
+
+TEST(OnnxBatchNormalization, InTrainingModeGoesByTheBatchAndCarriesStatisticsOn) {
+  for (const auto& [opset, outputs] : {std::pair{15, 3}, {9, 5}}) {
+    OneNode node = batch_norm_of_two_rows(opset, outputs);
+    if (opset >= 14) node.set("training_mode", 1);
+    node.set("momentum", 0.5f);
+    const std::vector<Tensor> got = node.run({f32({2, 1}, {4, 8})});  // mean 6, variance of the population 4
+    const std::vector<Floats> want{{-1, 3}, {8}, {5}, {6}, {4}};
+    for (size_t i = 0; i < got.size(); ++i) EXPECT_EQ(got[i].to_floats(), want[i]) << opset << " output " << i;
   }
+}
+
+TEST(OnnxBatchNormalization, InTrainingModeIsANormToTrain) {
+  OneNode node = batch_norm_of_two_rows(15, 1);
+  node.set("training_mode", 1).set("momentum", 0.9f);
+  const Graph graph = node.graph();
+  ASSERT_EQ(graph.nodes("batch_norm_train").size(), 1u);
+  EXPECT_EQ(graph.node(graph.nodes("batch_norm_train")[0]).attributes.get<double>("momentum"), 0.1);
+  EXPECT_EQ(node.run({f32({1, 1}, {4})})[0].to_floats(), Floats{1});  // a row alone: the bias
+}
+
+TEST(OnnxBatchNormalization, KeepsAMomentumThatIsNotTheUsualOne) {
+  OneNode node = batch_norm_of_two_rows(15, 1);
+  node.set("momentum", 0.99f);
+  const Graph graph = node.graph();
+  EXPECT_EQ(graph.node(graph.nodes("batch_norm")[0]).attributes.get<double>("momentum"), 0.01);
+}
+
+TEST(OnnxBatchNormalization, TrainingBeforeVersion7IsRefused) {
+  const OnnxImport result = batch_norm_of_two_rows(6, 1).import();
+  ASSERT_EQ(result.unsupported.size(), 1u);
+  EXPECT_NE(result.unsupported[0].reason.find("which trains"), std::string::npos) << result.unsupported[0].reason;
 }
 
 TEST(OnnxDepthToSpace, AndSpaceToDepthUndoEachOther) {

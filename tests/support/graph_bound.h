@@ -263,7 +263,8 @@ class NodeBound {
                                                     distance * inverse_error) +
                               kEpsF32 * (2 * std::abs(bias[c]) + std::abs(scale[c]) * inverse * distance);
       }
-      const double sampled = squares / (n - 1), sampled_error = variance_error * n / (n - 1) + 3 * kEpsF32 * sampled;
+      const double others = std::max(n - 1, 1.0), sampled = squares / others,
+                   sampled_error = variance_error * n / others + 3 * kEpsF32 * sampled;
       results[1].error[c] = mean_error, results[2].error[c] = inverse_error;
       results[3].error[c] = momentum * mean_error + 3 * kEpsF32 * (std::abs(running_mean[c]) + std::abs(mean));
       results[4].error[c] = momentum * sampled_error + 3 * kEpsF32 * (std::abs(running_variance[c]) + sampled);

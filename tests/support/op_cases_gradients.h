@@ -118,6 +118,8 @@ inline OpCases batch_norm_train_cases(Philox& rng) {
   add({3, 2, 6}, 2, DType::bf16, {});
   add({2, 5, 7, 19}, 19, DType::f32, {{"channels_last", int64_t{1}}});
   add({1, 2, 2, 3, 2}, 2, DType::f64, {{"momentum", 0.5}});
+  add({1, 4}, 4, DType::f32, {});
+  add({1, 3, 1, 1}, 3, DType::f32, {{"momentum", 0.5}});
   return cases;
 }
 

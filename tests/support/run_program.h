@@ -79,7 +79,6 @@ constexpr int kNotStarted = 127;
   if (options.output_to) out = ::open(options.output_to->c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
   if (::dup2(input, 0) < 0 || ::dup2(out, 1) < 0 || ::dup2(err, 2) < 0) ::_exit(kNotStarted);
   if (options.largest_file) {
-    ::signal(SIGXFSZ, SIG_IGN);  // write() then fails with EFBIG, as it does with ENOSPC on a full disk
     const rlimit limit{*options.largest_file, *options.largest_file};
     ::setrlimit(RLIMIT_FSIZE, &limit);
   }

@@ -4,6 +4,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <limits>
+
 #include "base/atomic_file.h"
 #include "io/safetensors.h"
 #include "tests/io/temporary_folder.h"
@@ -43,6 +45,18 @@ TEST(Checkpoint, ThatIsCutAnywhereIsRefused) {
     write_file(path, whole.substr(0, size));
     EXPECT_NE(error_of([&] { load_checkpoint(path); }), "") << size << " bytes";
   }
+}
+
+TEST(Checkpoint, IsNotWrittenWithWhatIsNoNumberAndTheOneBeforeStays) {
+  const TemporaryFolder folder;
+  const std::string path = folder / "last.safetensors";
+  save_checkpoint(path, example());
+  const std::string before = read_file(path);
+  Checkpoint spoilt = example();
+  spoilt.tensors["state/w/variance"] = Tensor::of<float>({2}, {1, std::numeric_limits<float>::quiet_NaN()});
+  EXPECT_THAT(error_of([&] { save_checkpoint(path, spoilt); }),
+              HasSubstr("is not written, since state/w/variance of what was trained has NaN at [1]"));
+  EXPECT_EQ(read_file(path), before);
 }
 
 TEST(Checkpoint, ThatWasChangedAnywhereIsRefused) {

@@ -38,6 +38,12 @@ TEST(Schedule, AWarmUpRisesInEqualPartsAndTheScheduleHasTheRest) {
   expect_rates({.schedule = "linear", .warmup = 0.2}, 5, {1, 2, 1.5, 1, 0.5});
 }
 
+TEST(Schedule, FallsAreCountedFromTheFirstStepAndAShareIsOfAll) {
+  const std::vector<double> expected{0.5, 1, 1.5, 2, 1, 1, 1, 1, 0.5, 0.5};  // 2 / 4 a step, then half of it at 4 and 8
+  expect_rates({.schedule = "step", .warmup = 3, .step_every = 0.4, .step_factor = 0.5}, 10, expected);
+  expect_rates({.schedule = "step", .warmup = 3, .step_every = 4, .step_factor = 0.5}, 10, expected);
+}
+
 TEST(Schedule, StepsPastTheLastKeepItsRate) {
   const Schedule schedule({.schedule = "linear"}, 1, 4);
   EXPECT_EQ(schedule.rate(100), schedule.rate(3));
@@ -54,6 +60,9 @@ TEST(Schedule, RefusesWhatMakesNoSense) {
   EXPECT_EQ(refused({}, 0), "the rate is 0; accepted: numbers above 0");
   EXPECT_EQ(refused({}, 1, 0), "a schedule needs at least one step, found 0");
   EXPECT_EQ(refused({.warmup = 4}), "the warm-up takes 4 steps, and there are 4; shorten it (warmup) or train longer");
+  EXPECT_EQ(refused({.schedule = "one-cycle", .warmup = 0.1}),
+            "warmup is 0.1, and the schedule one-cycle has a warm-up of its own: it rises from 1/25 during 30 % of the "
+            "steps, then falls to 1/250,000. Leave warmup out");
   EXPECT_EQ(refused({.final_rate = 2}), "final-rate is 2; accepted: 0 to 1, a share of the rate");
   EXPECT_EQ(refused({.step_factor = 0}), "step-factor is 0; accepted: above 0 to 1");
 }

@@ -10,6 +10,7 @@
 
 #include "base/philox.h"
 #include "ops/calls.h"
+#include "passes/lora.h"
 #include "tests/support/bound.h"
 #include "tests/support/error_of.h"
 #include "tests/support/normal_tensor.h"
@@ -428,6 +429,29 @@ TEST(Trainer, AFrozenBatchNormKeepsItsStatistics) {
   Trainer trainer(graphs, {});
   for (uint64_t i = 0; i < 3; ++i) step(trainer, images(i, 8), 0.01);
   EXPECT_EQ(trainer.parameters().size(), 3u);
+}
+
+// W + B A = {{3,4},{2,0}} has rows of length 5 and 2, so the factors of m = {5,4} are 1 and 2. With x = {1,1}, A x = 1 and
+// W x + B A x = {7,2}: logits {7,4}, and of the mean squared error to {7,3} the gradient is {0,1}. That of B is {0,1·2·1}
+// where the lengths are taken as given, and 0 through them, since a longer row is divided by as much.
+TEST(Trainer, TheGradientOfDoraTakesTheLengthsOfRowsAsGiven) {
+  Graph g;
+  const ValueId x = g.add_input("x", {.dtype = DType::f32, .shape = {Dim::symbol("B"), 2}});
+  const ValueId w = g.add_constant("fc.weight", Tensor::of<float>({2, 2}, {3, 4, 1, 0}));
+  g.add_output(ops::linear(g, {.x = x, .w = w}), "logits");
+  const AdapterTensors adapter{.layer = "fc",
+                               .a = Tensor::of<float>({1, 2}, {1, 0}),
+                               .b = Tensor::of<float>({2, 1}, {0, 1}),
+                               .magnitude = Tensor::of<float>({2}, {5, 4})};
+  TrainGraphOptions options = options_with("sgd");
+  options.loss.loss = "mse";
+  options.groups.rules = {"lora_B=rate:1", ".*=frozen"};
+  const Graph adapted = canonicalise_for_training(attach_adapters(std::move(g), {&adapter, 1}));
+  Trainer trainer(make_train_graphs(adapted, options), {});
+  step(trainer, {{"x", Tensor::of<float>({1, 2}, {1, 1})}, {"labels", Tensor::of<float>({1, 2}, {7, 3})}}, 1);
+  const std::vector<float> b = trainer.tensors().at("parameter/fc.lora_B.weight").to_floats();
+  EXPECT_NEAR(b[0], 0, 8 * kEpsF32);
+  EXPECT_NEAR(b[1], 1 - 2, 8 * kEpsF32);
 }
 
 TEST(Trainer, DropoutLeavesOutTheSameHoweverABatchIsSplit) {

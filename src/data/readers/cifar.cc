@@ -10,7 +10,7 @@
 #include "base/error.h"
 #include "base/text.h"
 #include "data/append_rows.h"
-#include "data/file_bytes.h"
+#include "data/file_pieces.h"
 #include "data/folder_files.h"
 #include "data/numbered_labels.h"
 #include "data/reader.h"
@@ -86,17 +86,18 @@ Dataset parse_cifar(const FileBytes& file, size_t labels, size_t label, std::spa
   if (file.bytes.size() % record != 0)
     fail("{}: {} bytes are no whole number of records of {}; it may be cut short in record {}", source,
          file.bytes.size(), record, count + 1);
+  const FilePieces pieces(file);
   std::vector<int64_t> numbers;
-  for (size_t i = 0; i < count; ++i) numbers.push_back(std::to_integer<int64_t>(file.bytes[i * record + label]));
+  for (size_t i = 0; i < count; ++i) numbers.push_back(std::to_integer<int64_t>(pieces.at(i * record + label)));
   Dataset data;
   data.path = source;
   data.rows = static_cast<int64_t>(count);
   data.labels = numbered_labels(numbers, classes, source);
   data.files = {source};
   for (int64_t row = 0; row < data.rows; ++row) data.origins.push_back({0, row + 1});
-  data.images = {kChannels, [file, record, labels](int64_t row) {
-                   const auto pixels = file.bytes.subspan(static_cast<size_t>(row) * record + labels, kPixels);
-                   return Tensor(DType::u8, {kChannels, kSide, kSide}, Buffer(file.owner, pixels));
+  data.images = {kChannels, [pieces, record, labels](int64_t row) {
+                   Buffer pixels = pieces.piece(static_cast<size_t>(row) * record + labels, kPixels);
+                   return Tensor(DType::u8, {kChannels, kSide, kSide}, std::move(pixels));
                  }};
   return data;
 }

@@ -9,7 +9,7 @@
 
 #include "base/checked.h"
 #include "data/append_rows.h"
-#include "data/file_bytes.h"
+#include "data/file_pieces.h"
 #include "data/folder_files.h"
 #include "data/numbered_labels.h"
 #include "data/reader.h"
@@ -120,11 +120,10 @@ Dataset parse_idx(const FileBytes& images, const FileBytes& labels, const std::s
   data.label_column = name_of(labels_source);
   data.files = {images_source};
   for (int64_t row = 0; row < rows; ++row) data.origins.push_back({0, row + 1});
-  const auto pixels = images.bytes.subspan(header.bytes);
-  data.images = {1, [owner = images.owner, pixels, height, width](int64_t row) {
+  data.images = {1, [pieces = FilePieces(images), begin = header.bytes, height, width](int64_t row) {
                    const auto area = static_cast<size_t>(height * width);
                    return Tensor(DType::u8, {1, height, width},
-                                 Buffer(owner, pixels.subspan(static_cast<size_t>(row) * area, area)));
+                                 pieces.piece(begin + static_cast<size_t>(row) * area, area));
                  }};
   return data;
 }

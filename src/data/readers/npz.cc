@@ -73,9 +73,29 @@ std::vector<int64_t> integers_of(const NamedTensor& array, const std::string& so
   return array.tensor.to_integers();
 }
 
+// What the options leave out, an array says by its shape.
+Labels numbered(const NamedTensor& array, const DataOptions& options, const std::string& source) {
+  const Tensor& t = array.tensor;
+  if (t.shape().size() != 2 || !is_integer(t.dtype()))
+    return numbered_labels(integers_of(array, source, "classes"), options.classes, source);
+  if (t.dim(1) == 0) fail("{}: array \"{}\" is {}; it holds no classes", source, array.name, to_string(t.type()));
+  if (options.label.empty() && array.name == "labels")
+    fail(
+        "{}: array \"{}\" is {}: --labels {} says that its zeros and ones are classes that a row has, --label {} that "
+        "each place has a class of its own",
+        source, array.name, to_string(t.type()), array.name, array.name);
+  ClassLabels places = numbered_labels(t.to_integers(), options.classes, source);
+  TokenLabels labels{.ids = {}, .names = std::move(places.names), .unknown = {}};
+  const int64_t width = t.dim(1);
+  for (auto row = places.ids.begin(); row != places.ids.end(); row += width) labels.ids.emplace_back(row, row + width);
+  for (auto& [place, text] : places.unknown)
+    if (text != std::to_string(kIgnoredLabel)) labels.unknown.emplace_back(place / width, std::move(text));
+  return labels;
+}
+
 MultiLabels multi_labels(const NamedTensor& array, const DataOptions& options, const std::string& source) {
   const Tensor& t = array.tensor;
-  if ((!is_integer(t.dtype()) && t.dtype() != DType::boolean) || t.shape().size() != 2)
+  if (t.shape().size() != 2 || t.is_packed() || t.dtype() == DType::string)
     fail("{}: array \"{}\" is {}; several classes are zeros and ones [rows, classes]", source, array.name,
          to_string(t.type()));
   const auto classes = static_cast<size_t>(t.dim(1));
@@ -84,12 +104,19 @@ MultiLabels multi_labels(const NamedTensor& array, const DataOptions& options, c
     for (size_t c = 0; c < classes; ++c) labels.names.push_back(std::to_string(c));
   if (labels.names.size() != classes)
     fail("{}: array \"{}\" has {} classes, but {} names are given", source, array.name, classes, labels.names.size());
-  const std::vector<int64_t> values = t.to_integers();
+  const std::vector<double> values = (t.dtype() == DType::boolean ? t.converted(DType::u8) : t).to_doubles();
   for (size_t i = 0; i < values.size(); ++i) {
-    if (values[i] != 0 && values[i] != 1)
-      fail("{}: array \"{}\" holds {} in row {}; several classes are zeros and ones", source, array.name, values[i],
-           i / classes + 1);
-    if (values[i]) labels.ids[i / classes].push_back(static_cast<int64_t>(i % classes));
+    const size_t row = i / classes;
+    const auto id = static_cast<int64_t>(i % classes);
+    if (values[i] == kIgnoredLabel) {
+      labels.ignored.resize(labels.ids.size());
+      labels.ignored[row].push_back(id);
+    } else if (values[i] == 1) {
+      labels.ids[row].push_back(id);
+    } else if (values[i] != 0) {
+      fail("{}: array \"{}\" holds {} in row {}; several classes are zeros and ones, and {} where nothing is known",
+           source, array.name, values[i], row + 1, kIgnoredLabel);
+    }
   }
   return labels;
 }
@@ -112,7 +139,7 @@ void take_answers(Dataset& data, Arrays& arrays, const DataOptions& options) {
     data.labels = multi_labels(*several, options, data.path);
     data.label_column = several->name;
   } else if (const auto label = arrays.take(options.label, "label", usual(kLabel))) {
-    data.labels = numbered_labels(integers_of(*label, data.path, "classes"), options.classes, data.path);
+    data.labels = numbered(*label, options, data.path);
     data.label_column = label->name;
   } else if (const auto target = arrays.take(options.target, "target", usual(kTarget))) {
     data.labels = targets(*target, data.path);

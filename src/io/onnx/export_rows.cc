@@ -46,11 +46,34 @@ Names l2_normalise(const ExportNode& n) {
   return {narrowed(n, n.emit("Div", {x, n.emit("Max", {n.reduce("ReduceL2", x, {-1}), least})}))};
 }
 
-Names batch_norm(const ExportNode& n) {
+Names norm_operands(const ExportNode& n) {
   Names inputs;
   for (size_t i = 0; i < 5; ++i) inputs.push_back(n.in_as(i, wide(n)));
-  return {
-      narrowed(n, n.emit("BatchNormalization", inputs, {{"epsilon", n.attributes().get_or<double>("epsilon", 1e-5)}}))};
+  return inputs;
+}
+
+Attributes norm_attributes(const ExportNode& n) {
+  Attributes attributes{{"epsilon", n.attributes().get_or<double>("epsilon", 1e-5)}};
+  if (n.attributes().has("momentum")) attributes.set("momentum", 1 - n.attributes().get<double>("momentum"));
+  return attributes;
+}
+
+Names batch_norm(const ExportNode& n) {
+  return {narrowed(n, n.emit("BatchNormalization", norm_operands(n), norm_attributes(n)))};
+}
+
+// ONNX carries the variance of the population on, and gives no statistics of the batch.
+Names batch_norm_train(const ExportNode& n) {
+  for (size_t result : {1u, 2u, 4u})
+    if (n.graph().use_count(n.node().results[result]) > 0)
+      not_in_onnx("batch_norm_train whose statistics of the batch, or variance of the sample, are read");
+  if (n.integer("channels_last", 0) == 1) not_in_onnx("batch_norm_train of [N,...,C]");
+  n.needs(15, "batch_norm_train");
+  Attributes attributes = norm_attributes(n);
+  attributes.set("training_mode", int64_t{1});
+  const Names written = n.emit_all("BatchNormalization", norm_operands(n), attributes, 3);
+  const std::string mean = n.cast(written[1], wide(n), n.result_type(3).dtype);
+  return {narrowed(n, written[0]), "", "", mean, ""};
 }
 
 // Integers of fewer than 32 bits as those of 32.
@@ -118,6 +141,7 @@ constexpr ExportRule kRules[] = {
     {"argmax", extreme<"ArgMax">},
     {"argmin", extreme<"ArgMin">},
     {"batch_norm", batch_norm},
+    {"batch_norm_train", batch_norm_train},
     {"cross_entropy", cross_entropy},
     {"cumprod", running<"CumProd", 26>},
     {"cumsum", running<"CumSum", kOldestExportOpset>},

@@ -1,4 +1,8 @@
 // Normalisations of [N,C,...] with a scale and a shift per channel.
+#include <string>
+
+#include <fmt/format.h>
+
 #include "io/onnx/onnx_family.h"
 #include "ops/calls.h"
 
@@ -45,42 +49,59 @@ std::vector<ValueId> import_group_normalization_18(OnnxNode& n) {
   return {n.reshape(scaled_and_shifted(n, normalised, 1, 3), n.type(n.in(0)).shape)};
 }
 
-ValueId batch_norm(const OnnxNode& n, ValueId mean, ValueId variance) {
-  return ops::batch_norm(n, {.x = n.in(0),
-                             .scale = n.in(1),
-                             .bias = n.in(2),
-                             .mean = mean,
-                             .variance = variance,
-                             .epsilon = n.number("epsilon", 1e-5)});
+constexpr double kUsualShare = 0.1;
+
+// What running statistics take of a batch, in the digits of an f32; ONNX says what they keep, 0.9f.
+double share_of_batch(const OnnxNode& n) {
+  const double kept = std::stod(fmt::format("{}", static_cast<float>(n.number("momentum", 1 - kUsualShare))));
+  return std::stod(fmt::format("{}", static_cast<float>(1 - kept)));
 }
 
-// By the statistics of this very batch; the running ones are carried on.
+ValueId batch_norm(const OnnxNode& n) {
+  ops::BatchNorm norm{.x = n.in(0),
+                      .scale = n.in(1),
+                      .bias = n.in(2),
+                      .mean = n.in(3),
+                      .variance = n.in(4),
+                      .epsilon = n.number("epsilon", 1e-5)};
+  if (const double share = share_of_batch(n); share != kUsualShare) norm.momentum = share;
+  return ops::batch_norm(n, norm);
+}
+
+// By the statistics of this very batch; the running ones are carried on, with the variance of the population.
 std::vector<ValueId> trained_batch_norm(const OnnxNode& n) {
-  const DType dtype = n.type(n.in(3)).dtype;
-  const ValueId x = n.cast(n.in(0), dtype);
+  const double share = share_of_batch(n);
+  const auto norm = ops::batch_norm_train(n, {.x = n.in(0),
+                                              .scale = n.in(1),
+                                              .bias = n.in(2),
+                                              .mean = n.in(3),
+                                              .variance = n.in(4),
+                                              .epsilon = n.number("epsilon", 1e-5),
+                                              .momentum = share});
+  std::vector<ValueId> results{norm[0]};
+  if (!n.wants(1) && !n.wants(2) && !n.wants(3) && !n.wants(4)) return results;
+  const DType dtype = n.type(n.in(4)).dtype;
+  const ValueId x = n.cast(n.in(0), dtype), mean = n.cast(norm[1], dtype);
   std::vector<int64_t> axes{0};
   for (size_t i = 2; i < n.rank(x); ++i) axes.push_back(static_cast<int64_t>(i));
-  const auto mean_of = [&](ValueId v) { return ops::reduce_mean(n, {.x = v, .axes = axes, .keepdims = 0}); };
-  const ValueId mean = mean_of(x), centred = ops::sub(n, {x, along(n, mean, 1, n.rank(x))});
-  const ValueId variance = mean_of(ops::mul(n, {centred, centred}));
-  const double momentum = n.number("momentum", 0.9);
-  const auto carried_on = [&](ValueId running, ValueId now) {
-    return ops::add(
-        n, {ops::mul(n, {running, n.scalar(momentum, dtype)}), ops::mul(n, {now, n.scalar(1 - momentum, dtype)})});
-  };
-  return {batch_norm(n, mean, variance), carried_on(n.in(3), mean), carried_on(n.in(4), variance)};
+  const ValueId centred = ops::sub(n, {x, along(n, mean, 1, n.rank(x))});
+  const ValueId variance = ops::reduce_mean(n, {.x = ops::mul(n, {centred, centred}), .axes = axes, .keepdims = 0});
+  const ValueId kept = ops::mul(n, {n.in(4), n.scalar(1 - share, dtype)});
+  results.push_back(norm[3]);
+  results.push_back(ops::add(n, {kept, ops::mul(n, {variance, n.scalar(share, dtype)})}));
+  if (n.wants(3) || n.wants(4)) results.push_back(mean), results.push_back(variance);  // of opset 7 to 13
+  return results;
 }
 
 std::vector<ValueId> import_batch_normalization(OnnxNode& n) {
   if (n.integer("training_mode", 0) != 0) return trained_batch_norm(n);
   if (n.opset() < 7 && n.integer("is_test", 0) == 0)
     n.unsupported("BatchNormalization of opset 1 to 6 with is_test 0, which trains; supported: is_test 1");
-  if (n.wants(1))
-    n.unsupported(
-        "BatchNormalization with more than one output, which trains; supported from opset 14 on, as training_mode");
   if (n.integer("spatial", 1) == 0)
     n.unsupported("BatchNormalization with spatial 0, a mean per element; supported: a mean per channel");
-  return {batch_norm(n, n.in(3), n.in(4))};
+  if (n.opset() < 14 && (n.wants(1) || n.wants(2) || n.wants(3) || n.wants(4))) return trained_batch_norm(n);
+  if (n.wants(1)) n.unsupported("BatchNormalization with more than one output and training_mode 0; it has one then");
+  return {batch_norm(n)};
 }
 
 // x / (bias + alpha/size * sum of squares over `size` channels around)^beta: the sum is an average pool over the

@@ -1,5 +1,6 @@
 // Evidence: class or label a was found (b 0), wrongly claimed (1) or missed (2), c times in a sample.
 #include <algorithm>
+#include <cmath>
 #include <map>
 
 #include "measure/metric.h"
@@ -25,6 +26,7 @@ bool count_class(const Answers& answers, int64_t row, Counts& counts) {
 bool count_labels(const Answers& answers, int64_t row, Counts& counts) {
   const std::span<const float> scores = answers.row(row), labels = answers.value_row(row);
   for (size_t i = 0; i < scores.size(); ++i) {
+    if (std::isnan(labels[i])) continue;
     const bool claimed = scores[i] > 0, holds = labels[i] == 1;
     if (claimed || holds) ++counts[{static_cast<int64_t>(i), !claimed ? kMissed : holds ? kFound : kClaimed}];
   }

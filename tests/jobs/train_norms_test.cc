@@ -1,0 +1,114 @@
+// hone train of models with batch norms: what a batch has to hold, and norms that go by the batch in the file.
+#include "io/numpy.h"
+#include "ops/calls.h"
+#include "jobs/train_model.h"
+#include "tests/jobs/jobs_fixture.h"
+#include "tests/support/error_of.h"
+#include "tests/support/normal_tensor.h"
+
+namespace hone {
+namespace {
+
+using test::error_of;
+using testing::Contains;
+using testing::HasSubstr;
+
+// A line of the graph that normalises %a, f32[N,4].
+constexpr const char *kRelu = "%b = relu %a", *kByStatistics = "%b = batch_norm %a, %scale, %shift, %mean, %variance",
+                     *kByTheBatch =
+                         "%b, %m, %i, %mean2, %variance2 = batch_norm_train %a, %scale, %shift, %mean, %variance";
+
+std::string perceptron(const std::string& norm) {
+  return R"(graph perceptron {
+  %x : f32[N,3] = input "x"
+  %w : f32[4,3] = const "first.weight" {1,-2,3,-1,2,1,0.5,1,-1,2,1,-3}
+  %scale : f32[4] = const "norm.weight" {1.5,0.5,2,1.25}
+  %shift : f32[4] = const "norm.bias" {0.5,-0.5,0.25,1}
+  %mean : f32[4] = const "norm.running_mean" {0.5,1,2,3}
+  %variance : f32[4] = const "norm.running_var" {2,3,4,5}
+  %v : f32[2,4] = const "last.weight" {1,2,-1,-2,0.5,1,2,-1}
+  %a = linear %x, %w
+  )" + norm + R"(
+  %y = linear %b, %v
+  return %y as "logits"
+})";
+}
+
+class TrainNorms : public JobsTest {
+ protected:
+  TrainModelOptions options_for(const std::string& norm, int64_t rows, int64_t batch) {
+    std::vector<int64_t> labels(static_cast<size_t>(rows));
+    for (size_t i = 0; i < labels.size(); ++i) labels[i] = i % 2;
+    write_npz(folder / "rows.npz", {{"x", test::normal_tensor(1, {rows, 3})}, {"y", Tensor::of<int64_t>({rows}, labels)}});
+    TrainModelOptions options;
+    options.model = put_graph("model.safetensors", perceptron(norm));
+    options.data = folder / "rows.npz";
+    options.output = folder / "out.safetensors";
+    options.training.epochs = 1;
+    options.training.batch = batch;
+    options.training.head = "keep";
+    options.training.rate = 1e-3;
+    return options;
+  }
+  double steps_of(const TrainModelOptions& options) {
+    said.clear();
+    const Record record = train_model(options, [&](const std::string& line) { said.push_back(line); });
+    std::filesystem::remove_all(folder / "out.run");
+    return std::get<Number>(find_block<KeyValues>(record, "training")->items[1].value).value;
+  }
+
+  std::vector<std::string> said;
+};
+
+TEST_F(TrainNorms, ASingleRowIsLeftOutWhereANormWouldSeeNothingElse) {
+  EXPECT_EQ(steps_of(options_for(kRelu, 10, 3)), 4);
+  EXPECT_EQ(steps_of(options_for(kByStatistics, 10, 3)), 3);
+  EXPECT_THAT(said, Contains(HasSubstr("each epoch leaves out one row, another time others: in the batch that is left "
+                                       "over, the batch norm of norm.weight would see a single value")));
+  TrainModelOptions frozen = options_for(kByStatistics, 10, 3);
+  frozen.training.rule = {"norm=frozen"};
+  EXPECT_EQ(steps_of(frozen), 4);
+}
+
+TEST_F(TrainNorms, TheRowsOfAPartCount) {
+  TrainModelOptions options = options_for(kByStatistics, 11, 4);
+  options.training.parts = 2;
+  options.training.in_order = true;
+  EXPECT_EQ(steps_of(options), 2);  // 4, 4 and 3, which would be parts of 2 and 1
+  EXPECT_THAT(said, Contains(HasSubstr("each epoch leaves out 3 rows, always the last")));
+}
+
+TEST_F(TrainNorms, ABatchOfSingleValuesIsRefusedBeforeTheFirstStep) {
+  for (const auto& [batch, parts] : {std::pair{1, 1}, {4, 4}}) {
+    TrainModelOptions options = options_for(kByStatistics, 8, batch);
+    options.training.parts = parts;
+    EXPECT_THAT(error_of([&] { train_model(options); }),
+                HasSubstr("the batch norm of norm.weight would see a single value of each channel"));
+    EXPECT_FALSE(std::filesystem::exists(folder / "out.run"));
+  }
+}
+
+TEST_F(TrainNorms, ANormThatGoesByTheBatchIsTrainedToGoByItsStatistics) {
+  const TrainModelOptions options = options_for(kByTheBatch, 12, 4);
+  EXPECT_EQ(load_model(options.model).graph.nodes(batch_norm_train_def).size(), 1u);
+  train_model(options);
+  const Graph written = load_model(options.output).graph;
+  EXPECT_EQ(written.nodes(batch_norm_def).size(), 1u);
+  EXPECT_TRUE(written.nodes(batch_norm_train_def).empty());
+  EXPECT_NE(written.constant(written.find_constant("norm.running_mean"))->to_floats()[0], 0.5f);
+  EXPECT_NE(written.constant(written.find_constant("norm.running_var"))->to_floats()[0], 2.0f);
+}
+
+TEST_F(TrainNorms, AndTrainsAsOneThatGoesByThemInTheFile) {
+  std::vector<std::string> written;
+  for (const char* norm : {kByStatistics, kByTheBatch}) {
+    const TrainModelOptions options = options_for(norm, 12, 4);
+    train_model(options);
+    std::filesystem::remove_all(folder / "out.run");
+    written.push_back(read_file(options.output));
+  }
+  EXPECT_EQ(written[0], written[1]);
+}
+
+}  // namespace
+}  // namespace hone
