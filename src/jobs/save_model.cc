@@ -102,10 +102,11 @@ SavedModel save_as_onnx(const std::string& path, const Graph& graph, const OnnxE
   });
 }
 
-SavedModel save_model(const std::string& path, const Graph& graph, const LoadedModel& source) {
+SavedModel save_model(const std::string& path, const Graph& graph, const LoadedModel& source,
+                      const OnnxExportOptions& onnx) {
   if (path.ends_with(".onnx")) {
     refuse_source_as_output(path, source);
-    return save_as_onnx(path, graph);
+    return save_as_onnx(path, graph, onnx);
   }
   if (!path.ends_with(".safetensors")) fail("{}: the output's name must end in .safetensors or .onnx", path);
   if (fs::is_directory(source.path)) refuse_source_as_output(path, source);

@@ -25,7 +25,8 @@ void refuse_source_as_output(const std::string& path, const LoadedModel& source)
 
 // The artefact with the model's tokenizer and configuration, or ONNX without them, by the name's ending. A file of
 // hone's may be replaced by its successor; the weights of a folder may not.
-SavedModel save_model(const std::string& path, const Graph& graph, const LoadedModel& source);
+SavedModel save_model(const std::string& path, const Graph& graph, const LoadedModel& source,
+                      const OnnxExportOptions& onnx = {});
 
 // The same file without opening it again: for one that is measured and thrown away. Returns its size.
 int64_t write_scratch_model(const std::string& path, const Graph& graph, const LoadedModel& source);
