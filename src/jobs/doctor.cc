@@ -7,6 +7,8 @@
 #include <map>
 #include <utility>
 
+#include <fmt/ranges.h>
+
 #include "base/threads.h"
 #include "io/onnx/import_model.h"
 #include "jobs/load_model.h"
@@ -21,7 +23,8 @@
 #include "runtime/arena.h"
 #include "runtime/cut_graph.h"
 #include "train/norm_statistics.h"
-#include "train/parameter_groups.h"
+#include "train/parameters.h"
+#include "train/training_form.h"
 
 namespace hone {
 namespace {
@@ -95,6 +98,7 @@ class Doctor {
   // The graph as quantize sees it. False: no run could prepare it either.
   bool prepare() {
     try {
+      if (options_.train) form_ = training_form(graph_);
       graph_ = canonicalise(graph_);
       return true;
     } catch (const Error& error) {
@@ -210,29 +214,37 @@ class Doctor {
           "hone train writes norms that go by their running statistics; an export in evaluation mode has such, too");
   }
 
-  // Ops on the way from weights to outputs that give no gradient.
+  // The parameters, as a framework would list them, and ops on their way to the outputs that give no gradient.
   void check_training() {
+    const Graph& graph = form_.graph;
+    parameters_ = stored_tensors(graph);
     std::vector<ValueId> weights;
-    try {
-      for (const ParameterGroup& group : choose_trainable(graph_, {}).groups)
-        weights.insert(weights.end(), group.parameters.begin(), group.parameters.end());
-    } catch (const Error& error) {
-      add(Severity::problem, fmt::format("it can't be trained: {}", error.what()));
-      return;
-    }
-    const Trainability found = trainability(graph_, weights);
+    for (const StoredTensor& tensor : parameters_)
+      if (tensor.why_not.empty()) weights.push_back(tensor.id);
+    if (weights.empty())
+      return add(Severity::problem, "it can't be trained: it has no parameters",
+                 parameters_.empty() ? "its constants are integers, or without names" : "the table says why");
+    const Trainability found = trainability(graph, weights);
     for (const Trainability::Obstacle& obstacle : found.obstacles)
-      ++untrainable_[{graph_.node(obstacle.node).op->name, obstacle.why}];
+      ++untrainable_[{graph.node(obstacle.node).op->name, obstacle.why}];
     if (!found.obstacles.empty())
       add(Severity::problem,
           fmt::format("{} node{} between weights and outputs give{} no gradient", found.obstacles.size(),
                       found.obstacles.size() == 1 ? "" : "s", found.obstacles.size() == 1 ? "s" : ""),
           "the table says which, and why; freeze the weights before them, or take an output that is computed earlier");
-    int64_t numbers = 0;
-    for (ValueId v : found.reached) numbers += graph_.constant(v)->elements();
+    int64_t numbers = 0, all = 0;
+    for (StoredTensor& tensor : parameters_) {
+      if (!tensor.why_not.empty()) continue;
+      all += element_count(tensor.shape);
+      if (std::ranges::count(found.reached, tensor.id)) numbers += element_count(tensor.shape);
+      else tensor.why_not = "no output follows smoothly from it";
+    }
     add(found.reached.empty() ? Severity::problem : Severity::note,
-        fmt::format("{} numbers in {} of {} weights can be trained", numbers, found.reached.size(), weights.size()),
-        found.reached.size() == weights.size() ? "" : "no output follows smoothly from the others");
+        fmt::format("{} numbers in {} of {} parameters can be trained", numbers, found.reached.size(), weights.size()),
+        found.reached.size() == weights.size()
+            ? ""
+            : fmt::format("no output follows smoothly from the others, of {} numbers: the table names them",
+                          all - numbers));
   }
 
   void check_formats() {
@@ -318,6 +330,27 @@ class Doctor {
     return table;
   }
 
+  // Names and shapes as the file has them.
+  Table parameters_table() const {
+    Table table{.key = "parameters",
+                .title = "Parameters",
+                .columns = {{"name", "name"},
+                            {"shape", "shape"},
+                            {"numbers", "numbers", "", kCount},
+                            {"role", "read as"},
+                            {"trained", "trained"}}};
+    const auto add = [&](const StoredTensor& tensor) {
+      const std::vector<int64_t> shape = stored_shape(form_.relaid, tensor.name, tensor.shape);
+      table.rows.push_back({tensor.name, fmt::format("[{}]", fmt::join(shape, ",")),
+                            number(static_cast<double>(element_count(shape))),
+                            tensor.role == ParameterRole::none ? Cell() : Cell(std::string(to_string(tensor.role))),
+                            tensor.why_not.empty() ? std::string("yes") : "no: " + tensor.why_not});
+    };
+    for (const StoredTensor& tensor : parameters_) add(tensor);
+    for (const StoredTensor& tensor : form_.codes) add(tensor);
+    return table;
+  }
+
   Table formats_table() const {
     const auto now = static_cast<double>(sizes(graph_).weight_bytes);
     Table table{.key = "formats",
@@ -381,6 +414,7 @@ class Doctor {
     Section section{"Diagnosis", {}};
     if (!unsupported_.empty()) section.blocks.emplace_back(unsupported_table());
     if (!interpreted_.empty()) section.blocks.emplace_back(interpreted_table());
+    if (!parameters_.empty() || !form_.codes.empty()) section.blocks.emplace_back(parameters_table());
     if (!untrainable_.empty()) section.blocks.emplace_back(untrainable_table());
     section.blocks.emplace_back(formats_table());
     if (speed_) section.blocks.emplace_back(speed_block());
@@ -400,6 +434,8 @@ class Doctor {
   const std::string& path_;
   const DoctorOptions& options_;
   Graph graph_;
+  TrainingForm form_;                     // where training is asked about
+  std::vector<StoredTensor> parameters_;  // of it, and what is none
   std::vector<UnsupportedNode> unsupported_;
   std::vector<WeightFacts> weights_;
   std::vector<Finding> findings_;

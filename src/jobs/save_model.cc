@@ -112,11 +112,12 @@ SavedModel save_as_onnx(const std::string& path, const Graph& graph, const OnnxE
   });
 }
 
-SavedModel save_model(const std::string& path, const Graph& graph, const LoadedModel& source) {
+SavedModel save_model(const std::string& path, const Graph& graph, const LoadedModel& source,
+                      const OnnxExportOptions& onnx) {
   require_finite_weights(graph, source.graph);
   if (path.ends_with(".onnx")) {
     refuse_source_as_output(path, source);
-    return save_as_onnx(path, with_tokenizer(graph, source.files));
+    return save_as_onnx(path, with_tokenizer(graph, source.files), onnx);
   }
   if (!path.ends_with(".safetensors")) fail("{}: the output's name must end in .safetensors or .onnx", path);
   if (fs::is_directory(source.path)) refuse_source_as_output(path, source);

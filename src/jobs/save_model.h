@@ -26,7 +26,8 @@ void refuse_source_as_output(const std::string& path, const LoadedModel& source)
 // The artefact with the model's tokenizer and configuration, or ONNX with the tokenizer, by the name's ending. A file
 // of hone's may be replaced by its successor; the weights of a folder may not. Throws Error where a weight is no number
 // that the source's graph, the original, has as one.
-SavedModel save_model(const std::string& path, const Graph& graph, const LoadedModel& source);
+SavedModel save_model(const std::string& path, const Graph& graph, const LoadedModel& source,
+                      const OnnxExportOptions& onnx = {});
 
 // With the files that ride along as metadata, as ONNX has them: all but the configuration.
 Graph with_tokenizer(Graph graph, const std::map<std::string, std::string>& files);

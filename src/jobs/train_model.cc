@@ -23,6 +23,7 @@
 #include "jobs/training_data.h"
 #include "jobs/training_record.h"
 #include "jobs/training_run.h"
+#include "jobs/untrained_lines.h"
 #include "measure/environment.h"
 #include "measure/memory.h"
 #include "passes/pipelines.h"
@@ -183,7 +184,8 @@ class Job {
   void fit_model() {
     const TrainingOptions& o = options_.training;
     const LabelNeeds& needs = data_->needs();
-    Graph graph = with_running_statistics(canonicalise_for_training(model_.graph));
+    form_ = training_form(with_running_statistics(model_.graph));
+    Graph graph = std::move(form_.graph);
     if (o.from_scratch) graph = with_new_weights(std::move(graph), static_cast<uint64_t>(o.seed));
     FittedHead head = fit_head(std::move(graph), {.head = o.head,
                                                   .pooling = o.pooling,
@@ -237,6 +239,9 @@ class Job {
     say(fmt::format("{} weights in {} tensors are trained, {} tensors are frozen{}", facts_.trained,
                     graphs_.parameters.size(), graphs_.frozen.size(),
                     facts_.head.empty() ? "" : "; new: " + facts_.head));
+    std::vector<StoredTensor> others = form_.codes;
+    others.insert(others.end(), graphs_.others.begin(), graphs_.others.end());
+    for (const std::string& line : untrained_lines(others, form_.relaid)) say(line);
   }
 
   void open_teacher() {
@@ -391,7 +396,9 @@ class Job {
       trained.metadata["compute"] = to_string(compute);
     trained.metadata.erase("random_weights");
     if (!options_.training.qat.empty()) trained = packed_as_trained(std::move(trained), packer_);
-    return save_model(options_.output, trained, written);
+    // Adapters stand beside layers as hone has them.
+    if (!has_adapters(trained)) trained = in_stored_form(std::move(trained), form_.relaid);
+    return save_model(options_.output, trained, written, {.keep_layouts = true});
   }
 
   Record record(const SavedModel& saved) {
@@ -420,6 +427,7 @@ class Job {
   bool met_ = false;  // by the other ranks
   std::optional<TrainingData> data_;
   std::optional<Teacher> teacher_;
+  TrainingForm form_;  // of the model, whose graph is fitted_ then
   Graph fitted_;
   TrainGraphs graphs_;
   TrainingFacts facts_;

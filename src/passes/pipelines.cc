@@ -162,6 +162,13 @@ Graph canonicalise(Graph graph, const PipelineOptions& options) {
   return run_passes(std::move(graph), {kCanonical.begin(), kCanonical.end()}, {}, options);
 }
 
+Graph canonicalise_parameters(Graph graph, const PipelineOptions& options) {
+  std::vector<std::string> passes(kCanonical.begin(), kCanonical.end());
+  std::erase(passes, "fold_batch_norm");
+  passes.insert(std::ranges::find(passes, "recognise_linear"), "linear_of_parameters");
+  return run_passes(std::move(graph), passes, {}, options);
+}
+
 std::span<const OptionField<QuantizeOptions>> quantize_fields() {
   static const std::vector<OptionField<QuantizeOptions>> fields = [] {
     std::vector<OptionField<QuantizeOptions>> all;

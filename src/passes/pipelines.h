@@ -43,6 +43,8 @@ Graph run_pass(Graph graph, const std::string& name, const PassContext& context 
 void check_pass_names(const std::vector<std::string>& names);  // Error with the nearest for one that is no pass
 
 Graph canonicalise(Graph graph, const PipelineOptions& options = {});  // -O1: DESIGN section 3, canonical form
+// The same of a graph whose weights are parameters: products with them become linear, too, and batch norms stay.
+Graph canonicalise_parameters(Graph graph, const PipelineOptions& options = {});
 Graph prepare_for_codegen(Graph graph, Compute compute,
                           const PipelineOptions& options = {});  // canonical form, then what code generation expects
 

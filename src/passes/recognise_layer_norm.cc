@@ -2,6 +2,7 @@
 //   d = x - mean(x);  y = d / sqrt(mean(d^2) + epsilon) [* weight [+ bias]]
 #include "ops/calls.h"
 #include "passes/match.h"
+#include "passes/moved_parameter.h"
 #include "passes/pass.h"
 
 namespace hone {
@@ -69,7 +70,7 @@ std::optional<Normalised> match(const Graph& graph, NodeId root) {
   return std::nullopt;
 }
 
-// The node that alone uses `y` as `op` with a constant [C], and that constant.
+// The node that alone uses `y` as `op` with a constant or parameter [C], and that.
 struct Affine {
   NodeId node = kNone;
   ValueId constant = kNone;
@@ -79,9 +80,9 @@ Affine affine(const Graph& graph, ValueId y, const OpDef& op) {
   if (uses.size() != 1 || graph.use_count(y) != 1 || graph.node(uses[0].node).op != &op) return {};
   const NodeId node = uses[0].node;
   const ValueId other = operand_beside(graph, node, y);
-  const bool fits = graph.constant(other) && graph.type(y).rank() > 0 &&
-                    graph.type(other).shape == Shape{graph.type(y).shape.back()} && is_float(graph.type(other).dtype) &&
-                    graph.type(graph.result(node)) == graph.type(y);
+  const bool fits = other != kNone && (graph.constant(other) || is_moved_parameter(graph, other)) &&
+                    graph.type(y).rank() > 0 && graph.type(other).shape == Shape{graph.type(y).shape.back()} &&
+                    is_float(graph.type(other).dtype) && graph.type(graph.result(node)) == graph.type(y);
   return fits ? Affine{node, other} : Affine{};
 }
 

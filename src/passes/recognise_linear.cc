@@ -4,6 +4,7 @@
 #include "ops/calls.h"
 #include "ops/evaluate.h"
 #include "passes/match.h"
+#include "passes/moved_parameter.h"
 #include "passes/packed_transpose.h"
 #include "passes/pass.h"
 
@@ -31,6 +32,19 @@ void matmul_to_linear(Graph& graph, NodeId id, Transposed& transposed) {
   replace_node(graph, id, ops::Linear{.x = x, .w = transposed[w]});
 }
 
+// Of a parameter, or of what is moved of one, before the node that reads it.
+ValueId as_bias(Graph& graph, ValueId id, const Dim& outputs, NodeId reader) {
+  const TensorType& type = graph.type(id);
+  if (!type.is_static() || !is_float(type.dtype) || type.rank() == 0 || type.shape.back() != outputs ||
+      element_count(type.shape) != outputs)
+    return kNone;
+  if (type.rank() == 1) return id;
+  graph.set_insertion_point(reader);
+  const ValueId row = ops::reshape(graph, {.x = id, .shape = Shape{outputs}});
+  graph.set_insertion_point(kNone);
+  return row;
+}
+
 // [N], or [1,...,1,N] as [N]; kNone when the constant is no bias for `outputs` columns.
 ValueId as_bias(Graph& graph, ValueId id, const Dim& outputs) {
   const Tensor* tensor = graph.constant(id);
@@ -51,7 +65,10 @@ void absorb_bias(Graph& graph, NodeId linear) {
   const NodeId add = uses[0].node;
   if (graph.node(add).op != &add_def || graph.type(y).rank() == 0 || graph.type(graph.result(add)) != graph.type(y))
     return;
-  const ValueId bias = as_bias(graph, operand_beside(graph, add, y), graph.type(y).shape.back());
+  const ValueId other = operand_beside(graph, add, y);
+  const Dim outputs = graph.type(y).shape.back();
+  const ValueId bias =
+      is_moved_parameter(graph, other) ? as_bias(graph, other, outputs, add) : as_bias(graph, other, outputs);
   if (bias == kNone) return;
   replace_node(graph, add, ops::Linear{.x = operands[0], .w = operands[1], .b = bias});
   graph.erase(linear);
@@ -71,7 +88,8 @@ Graph recognise_linear(Graph graph, const PassContext&) {
 extern constinit const PassDef recognise_linear_def{.name = "recognise_linear",
                                                     .doc =
                                                         "matmul by a constant [K,N] becomes linear with the constant "
-                                                        "as [N,K]; a constant [N] added after becomes its bias.",
+                                                        "as [N,K]; a constant or parameter [N] added after becomes its "
+                                                        "bias.",
                                                     .run = recognise_linear};
 
 }  // namespace hone

@@ -1,13 +1,13 @@
 #include "train/initialise.h"
 
+#include <algorithm>
 #include <cmath>
-#include <string_view>
 
 #include "base/hash.h"
 #include "base/philox.h"
 #include "base/stop.h"
 #include "ops/calls.h"
-#include "train/parameter_groups.h"
+#include "train/parameters.h"
 
 namespace hone {
 namespace {
@@ -18,20 +18,22 @@ Tensor filled(const std::vector<int64_t>& shape, float value) {
   return tensor;
 }
 
-// By the first op that reads it, and as what.
-Tensor new_value(const Graph& graph, ValueId id, uint64_t seed) {
+// Of what is no weight: what multiplies begins as 1, what is added as 0.
+float begins_as(const StoredTensor& tensor) {
+  if (tensor.role == ParameterRole::slope) return 0.25f;
+  return tensor.multiplies ? 1.0f : 0.0f;
+}
+
+Tensor new_value(const StoredTensor& stored, uint64_t seed) {
   check_stop();
-  const std::vector<int64_t>& shape = graph.constant(id)->shape();
-  const Graph::Use use = graph.uses(id).front();
-  const OpDef& op = *graph.node(use.node).op;
-  const std::string_view role = op.operands.of(static_cast<size_t>(use.operand)).name;
-  if (shape.size() < 2) return filled(shape, role == "scale" || role == "weight" ? 1 : 0);
-  Philox random(seed, hash_text(graph.value(id).label));
+  const std::vector<int64_t>& shape = stored.shape;
+  if (!stored.decays) return filled(shape, begins_as(stored));
+  Philox random(seed, hash_text(stored.name));
   Tensor tensor(DType::f32, shape);
-  const auto inputs = static_cast<double>(tensor.elements() / shape[0]);
-  const auto limit = static_cast<float>(std::sqrt((&op == &conv_def ? 6 : 1) / inputs));
+  const auto inputs = static_cast<double>(tensor.elements() / std::max<int64_t>(shape.empty() ? 1 : shape[0], 1));
+  const auto limit = static_cast<float>(std::sqrt((stored.ops.contains("conv") ? 6 : 1) / inputs));
   for (float& v : tensor.mutable_as<float>())
-    v = &op == &gather_def ? 0.02f * random.normal() : random.uniform(-limit, limit);
+    v = stored.ops.contains("gather") ? 0.02f * random.normal() : random.uniform(-limit, limit);
   return tensor;
 }
 
@@ -46,8 +48,9 @@ Tensor random_matrix(uint64_t seed, const std::string& name, int64_t rows, int64
 }
 
 Graph with_new_weights(Graph model, uint64_t seed) {
-  for (const ParameterGroup& group : choose_trainable(model, {}).groups)
-    for (ValueId id : group.parameters) model.set_constant(id, new_value(model, id, seed));
+  const std::vector<StoredTensor> stored = stored_tensors(model);
+  for (const StoredTensor& tensor : stored)
+    if (tensor.why_not.empty()) model.set_constant(tensor.id, new_value(tensor, seed));
   for (NodeId id : model.nodes(batch_norm_def))
     for (size_t i : {3u, 4u}) {
       const ValueId statistic = model.operand(id, static_cast<int>(i));

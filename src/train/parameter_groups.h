@@ -4,12 +4,14 @@
 //   'op:gather=rate:0.1'            constants that an op of that name reads
 //   'classifier=rate:10,decay:0'    a factor on the rate, and a decay of its own
 //   'embeddings=lazy'               rows of tables without a gradient in a step stay as they are, states and decay too
+//   'cos|sin=trained'               tensors that are no parameters by themselves (train/parameters.h)
 #pragma once
 
 #include <string>
 #include <vector>
 
 #include "ir/graph.h"
+#include "train/parameters.h"
 
 namespace hone {
 
@@ -22,17 +24,17 @@ struct ParameterGroup {
 struct GroupOptions {
   std::vector<std::string> rules;
   double decay = 0;
-  bool decay_all = false;  // else biases, scales and shifts of normalisations (all of rank 1) have none without a rule
+  bool decay_all = false;  // else biases, scales and shifts of normalisations have none without a rule
 };
 
 struct TrainableConstants {
   std::vector<ParameterGroup> groups;  // of one rate, decay and laziness each
   std::vector<ValueId> frozen;         // could be trained; a rule says no
+  std::vector<StoredTensor> others;    // no parameters, and why
 };
 
-// Floating constants with a name that layers read as what they are: no statistics of batch norms, no tables of numbers
-// that shapes or masks are computed from. Throws Error for a rule that is none, or matches nothing, and where nothing
-// is left to train.
+// The parameters among the graph's constants. Throws Error for a rule that is none, or matches nothing, and where
+// nothing is left to train.
 TrainableConstants choose_trainable(const Graph& graph, const GroupOptions& options);
 
 }  // namespace hone

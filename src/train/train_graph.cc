@@ -224,12 +224,13 @@ class Builder {
     for (double limit : {options_.clip_norm, options_.clip_value})
       if (!(limit >= 0) || !std::isfinite(limit)) fail("a limit of gradients is {}; accepted: 0 and above", limit);
     made_.predictions = predictions_label(model_, options_.predictions);
+    const std::vector<StoredTensor> stored = stored_tensors(model_);
     keep_only_output(model_, made_.predictions);
     for (double rate : {options_.dropout, options_.adapter_dropout})
       if (!(rate >= 0 && rate < 1)) fail("dropout is {}; accepted: 0 to below 1", rate);
     if (options_.dropout == 0 && !options_.dropout_layers.empty())
       fail("dropout-layers names layers, and dropout is 0: what share of what they read is left out?");
-    choose_parameters();
+    choose_parameters(stored);
     choose_statistics();
     model_ = run_pass(std::move(model_), "fold_fake_quant", {.packer = options_.packer});  // what is rounded once
   }
@@ -251,9 +252,17 @@ class Builder {
   }
 
  private:
-  void choose_parameters() {
-    const TrainableConstants chosen = choose_trainable(model_, options_.groups);
+  // `stored`: the tensors of the whole model, of which the predictions may read some.
+  void choose_parameters(const std::vector<StoredTensor>& stored) {
+    TrainableConstants chosen = choose_trainable(model_, options_.groups);
     for (ValueId id : chosen.frozen) made_.frozen.push_back(model_.value(id).label);
+    leave_out_unreached(chosen);
+    made_.others = std::move(chosen.others);
+    for (StoredTensor tensor : stored) {
+      if (!tensor.why_not.empty() || model_.find_constant(tensor.name) != kNone) continue;
+      tensor.why_not = "the predictions do not depend on it";
+      made_.others.push_back(std::move(tensor));
+    }
     for (const ParameterGroup& group : chosen.groups) {
       Group& of_labels = groups_.emplace_back(Group{group.rate_factor, group.decay, group.lazy, {}});
       for (ValueId id : group.parameters) {
@@ -265,6 +274,25 @@ class Builder {
       }
     }
     model_.reinfer();
+  }
+
+  // What predictions follow from in steps alone has no gradient, and an optimizer would let it decay.
+  void leave_out_unreached(TrainableConstants& chosen) {
+    std::vector<ValueId> all;
+    for (const ParameterGroup& group : chosen.groups)
+      all.insert(all.end(), group.parameters.begin(), group.parameters.end());
+    const std::vector<ValueId> reached = trainability(model_, all).reached;
+    const auto is_unreached = [&](ValueId id) { return std::ranges::count(reached, id) == 0; };
+    for (ValueId id : all)
+      if (is_unreached(id))
+        chosen.others.push_back({.id = id,
+                                 .name = model_.value(id).label,
+                                 .shape = model_.constant(id)->shape(),
+                                 .ops = {},
+                                 .why_not = "the predictions do not follow smoothly from it"});
+    for (ParameterGroup& group : chosen.groups) std::erase_if(group.parameters, is_unreached);
+    if (reached.empty())
+      fail("nothing can be trained: the predictions follow smoothly from none of {} weights", all.size());
   }
 
   // Batch norms whose scale is trained are in training; others stay as they are.
@@ -400,22 +428,6 @@ std::string predictions_label(const Graph& model, const std::string& wanted) {
   if (labels.size() != 1)
     fail("the model has the outputs {}; say which one holds the predictions", fmt::join(labels, ", "));
   return labels[0];
-}
-
-Graph canonicalise_for_training(Graph model) {
-  // What is computed from adapters alone (the lengths of DoRA) must not be folded.
-  std::vector<ValueId> adapters;
-  static const Regex names(kAdapterNames);
-  for (ValueId id : model.constants())
-    if (names.search(model.value(id).label)) adapters.push_back(id);
-  std::vector<std::string> labels;
-  for (ValueId id : adapters) {
-    labels.push_back(model.value(id).label);
-    model.make_parameter(id);
-  }
-  model = canonicalise(std::move(model), {.disabled = {"fold_batch_norm"}});
-  for (const std::string& label : labels) model.make_constant(input_called(model, label));
-  return model;
 }
 
 TrainGraphs make_train_graphs(Graph model, const TrainGraphOptions& options) {

@@ -14,6 +14,7 @@
 #include "train/loss.h"
 #include "train/optimizer.h"
 #include "train/parameter_groups.h"
+#include "train/training_form.h"
 
 namespace hone {
 
@@ -77,16 +78,13 @@ struct TrainGraphs {
   std::vector<TrainedParameter> parameters;
   std::vector<std::string> statistics;  // of batch norms: parameters, too, which follow the batches
   std::vector<TrainedNorm> norms;       // that go by the batch
-  std::vector<std::string> frozen;      // names of constants that stay what they are
+  std::vector<std::string> frozen;      // names of constants that stay what they are, by a rule
+  std::vector<StoredTensor> others;     // that are not trained either, and why
   std::string predictions;              // label of the output
 };
 
-// The graph in canonical form, but for what only holds when weights stay what they are. Weights of fewer bits become
-// f32.
-Graph canonicalise_for_training(Graph model);
-
-// `model` is in that form. Throws Error where nothing can be trained, the loss has no such predictions, or an op on the
-// way has no gradient.
+// `model` is in training form (train/training_form.h); weights of fewer bits become f32. Throws Error where nothing can
+// be trained, the loss has no such predictions, or an op on the way has no gradient.
 TrainGraphs make_train_graphs(Graph model, const TrainGraphOptions& options);
 
 // The model with the values of its parameters.

@@ -60,7 +60,9 @@ onnx::ModelProto onnx_model(const Graph& given, const OnnxExportOptions& options
   if (options.opset && (*options.opset < kOldestExportOpset || *options.opset > kNewestExportOpset))
     fail("opset {} is not supported; accepted: {} to {}", *options.opset, kOldestExportOpset, kNewestExportOpset);
   for (int opset = options.opset.value_or(kOldestExportOpset);;) {
-    ExportContext context{.opset = opset, .fixed = options.opset.has_value() || opset == kNewestExportOpset};
+    ExportContext context{.opset = opset,
+                          .fixed = options.opset.has_value() || opset == kNewestExportOpset,
+                          .keep_layouts = options.keep_layouts};
     onnx::ModelProto model = attempt(graph, context);
     if (context.needed > opset) {
       opset = context.needed;

@@ -24,6 +24,7 @@ constexpr int kOldestExportOpset = 17, kNewestExportOpset = 28;
 struct OnnxExportOptions {
   std::optional<int> opset;          // 17 to 23; absent: the oldest of these that has all that the graph needs
   size_t max_bytes = 1'800'000'000;  // larger models get a second file, with the weights (write_model.h)
+  bool keep_layouts = false;         // plain weights of linears as the graph has them, [N,K]; else as MatMul reads them
 };
 
 // How the packed constants of one format were written.

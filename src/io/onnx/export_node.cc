@@ -21,6 +21,8 @@ const Tensor* ExportNode::constant(size_t operand) const {
   return has(operand) ? graph().constant(node_.operands[operand]) : nullptr;
 }
 
+bool ExportNode::keeps_layouts() const { return scope_.context().keep_layouts; }
+
 size_t ExportNode::rank(size_t operand) const {
   if (!type(operand).ranked) not_in_onnx("operand {} has no known rank", operand);
   return type(operand).rank();

@@ -48,6 +48,7 @@ class ExportNode {
   const TensorType& type(size_t operand) const;
   const TensorType& result_type(size_t result = 0) const;
   size_t rank(size_t operand) const;             // NotInOnnx when it is not known
+  bool keeps_layouts() const;                    // OnnxExportOptions
   const Tensor* constant(size_t operand) const;  // nullptr when computed or absent
   int64_t integer(std::string_view name, int64_t fallback) const;
   Attributes take(std::initializer_list<Renamed> names) const;  // those that it has

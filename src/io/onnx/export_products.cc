@@ -17,7 +17,15 @@ Names linear(const ExportNode& n) {
         n.emit("MatMulInteger", {n.in(0), n.rearranged(1, n.type(1).dtype, n.type(1).shape, {1, 0})});
     return {n.has(2) ? n.emit("Add", {sums, n.in(2)}) : sums};
   }
-  const std::string product = n.emit("MatMul", {n.in_as(0, dtype), n.rearranged(1, dtype, n.type(1).shape, {1, 0})});
+  const bool keeps = n.keeps_layouts() && n.constant(1) && !n.constant(1)->is_packed();
+  if (keeps && n.type(0).ranked && n.rank(0) == 2) {
+    Names operands{n.in_as(0, dtype), n.in_as(1, dtype)};
+    if (n.has(2)) operands.push_back(n.in_as(2, dtype));
+    return {n.emit("Gemm", operands, {{"transB", int64_t{1}}})};
+  }
+  const std::string weights =
+      keeps ? n.transpose(n.in_as(1, dtype), {1, 0}) : n.rearranged(1, dtype, n.type(1).shape, {1, 0});
+  const std::string product = n.emit("MatMul", {n.in_as(0, dtype), weights});
   return {n.has(2) ? n.emit("Add", {product, n.in_as(2, dtype)}) : product};
 }
 

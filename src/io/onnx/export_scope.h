@@ -18,8 +18,9 @@ struct NotExported {
 // What all scopes of one export share.
 struct ExportContext {
   int opset = kOldestExportOpset;
-  bool fixed = false;  // asked for; otherwise a need for a newer one is met by another attempt
-  int needed = 0;      // the newest that a node needs
+  bool fixed = false;         // asked for; otherwise a need for a newer one is met by another attempt
+  bool keep_layouts = false;  // OnnxExportOptions
+  int needed = 0;             // the newest that a node needs
   std::set<std::string> names;
   std::map<std::string, int> next_suffix;
   std::vector<NotExported> refused;

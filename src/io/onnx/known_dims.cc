@@ -197,6 +197,11 @@ void KnownDims::set(ValueId value, Shape dims) {
   known_[value] = std::move(dims);
 }
 
+const Tensor* KnownDims::value(const Graph& graph, ValueId value) const {
+  if (const auto found = values_.find(value); found != values_.end()) return &found->second;
+  return graph.constant(value);
+}
+
 std::optional<Shape> KnownDims::of(const Graph& graph, ValueId value) const {
   if (const auto found = known_.find(value); found != known_.end()) return found->second;
   const Tensor* constant = graph.constant(value);

@@ -53,32 +53,43 @@ bool computes_shapes(const OpDef& op) {
   return !op.flops && name != "max_pool" && name != "avg_pool";
 }
 
-bool may_be_small(const Graph& graph, const OpDef& op, const std::vector<ValueId>& operands) {
+bool may_be_small(const OpDef& op, const std::vector<const Tensor*>& values, const std::vector<ValueId>& operands) {
   if (operands.empty() || !computes_shapes(op)) return false;
-  return op.from_types || std::ranges::all_of(operands, [&](ValueId v) {
-           return v == kNone || (graph.constant(v) && is_small(*graph.constant(v)));
-         });
+  if (op.from_types) return true;
+  for (size_t i = 0; i < operands.size(); ++i)
+    if (operands[i] != kNone && !(values[i] && is_small(*values[i]))) return false;
+  return true;
 }
 
-// What a node that is not in the graph yet computes from constants alone, when that is little.
-std::optional<std::vector<Tensor>> small_results(const Graph& graph, const OpDef& op,
-                                                 const std::vector<ValueId>& operands, const Attributes& attributes,
-                                                 FoldBudget& budget) {
+// What a node that is not in the graph yet computes from known values alone, when that is little.
+std::optional<std::vector<Tensor>> small_results(const Graph& graph, const Call& call,
+                                                 const std::vector<const Tensor*>& values, FoldBudget& budget) {
   std::vector<const TensorType*> types;
-  std::vector<const Tensor*> constants;
-  for (ValueId v : operands) {
-    types.push_back(v == kNone ? nullptr : &graph.type(v));
-    constants.push_back(graph.constant(v));
-  }
+  for (ValueId v : call.operands) types.push_back(v == kNone ? nullptr : &graph.type(v));
   try {
-    const Node node{
-        .op = &op, .operands = operands, .results = {}, .attributes = normalised(op, attributes), .subgraphs = {}};
-    for (const TensorType& type : infer_results(op, types, constants, node.attributes))
+    const Attributes attributes = normalised(*call.op, call.attributes);
+    for (const TensorType& type : infer_results(*call.op, types, values, attributes))
       if (!type.is_static() || element_count(constant_shape(type.shape)) > kComputedAtOnce) return std::nullopt;
-    return known_results(graph, node, budget);
+    return known_results(*call.op, types, values, attributes, budget);
   } catch (const Error&) {
     return std::nullopt;  // it is met again as the node is added
   }
+}
+
+bool is_plain_float(const Tensor& tensor) {
+  return is_float(tensor.dtype()) && !tensor.is_packed() && tensor.container() == Container::none;
+}
+
+// Numbers that are computed from a tensor of the file: that may be a weight, which stays one.
+bool stays_node(const Graph& graph, const Call& call, const std::vector<const Tensor*>& values,
+                const std::vector<Tensor>& results) {
+  if (!std::ranges::all_of(results, is_plain_float)) return false;
+  for (size_t i = 0; i < values.size(); ++i) {
+    if (!values[i] || !is_plain_float(*values[i])) continue;
+    const Value& value = graph.value(call.operands[i]);
+    if (value.kind != ValueKind::constant || !value.label.empty()) return true;
+  }
+  return false;
 }
 
 }  // namespace
@@ -223,7 +234,7 @@ Shape OnnxNode::shape(ValueId v, size_t expected) const {
   return type(v).shape;
 }
 
-const Tensor* OnnxNode::constant(ValueId v) const { return graph().constant(v); }
+const Tensor* OnnxNode::constant(ValueId v) const { return scope_.dims().value(graph(), v); }
 
 const Tensor* OnnxNode::plain_constant(ValueId v) const {
   const Tensor* tensor = constant(v);
@@ -241,21 +252,24 @@ std::optional<std::vector<int64_t>> OnnxNode::known_integers(ValueId v) const {
 }
 
 std::vector<ValueId> OnnxNode::emit_all(Call call) const {
-  auto& [op, operands, attributes, bodies] = call;
-  while (bodies.empty() && !operands.empty() && operands.back() == kNone) operands.pop_back();
+  while (call.subgraphs.empty() && !call.operands.empty() && call.operands.back() == kNone) call.operands.pop_back();
   Graph& graph = scope_.graph();
-  if (bodies.empty() && may_be_small(graph, *op, operands)) {
-    if (std::optional<std::vector<Tensor>> values =
-            small_results(graph, *op, operands, attributes, scope_.model().folding)) {
-      std::vector<ValueId> results;
-      for (Tensor& value : *values) results.push_back(graph.add_constant("", std::move(value)));
-      return results;
-    }
+  std::vector<const Tensor*> known;
+  for (ValueId v : call.operands) known.push_back(v == kNone ? nullptr : constant(v));
+  std::optional<std::vector<Tensor>> values;
+  if (call.subgraphs.empty() && may_be_small(*call.op, known, call.operands))
+    values = small_results(graph, call, known, scope_.model().folding);
+  if (values && !stays_node(graph, call, known, *values)) {
+    std::vector<ValueId> results;
+    for (Tensor& value : *values) results.push_back(graph.add_constant("", std::move(value)));
+    return results;
   }
   const NodeId id = graph.add_node(std::move(call));
-  if (graph.node(id).results.empty()) fail("{} without results computes nothing", graph.node(id).op->name);
+  const std::vector<ValueId>& results = graph.node(id).results;
+  if (results.empty()) fail("{} without results computes nothing", graph.node(id).op->name);
   scope_.dims().note(graph, id);
-  return graph.node(id).results;
+  for (size_t i = 0; values && i < results.size(); ++i) scope_.dims().hold(results[i], std::move((*values)[i]));
+  return results;
 }
 
 ValueId OnnxNode::emit(Call call) const {

@@ -15,6 +15,10 @@ namespace hone {
 namespace {
 
 constexpr int64_t kNamedElements = 16;  // constants from here on can be told apart by a name, as weights are
+
+// Numbers that may be weights: those have a name, however few they are.
+bool may_be_weight(const Tensor& tensor) { return is_float(tensor.dtype()) && tensor.container() == Container::none; }
+
 constexpr size_t kMaxFunctionDepth = 32;
 constexpr int kMaxDepth = 64;                // of functions and bodies within each other
 constexpr int kMaxBodies = 30;               // graph text, which artefacts have, nests 32
@@ -50,6 +54,13 @@ std::optional<Dim> dim_of(const std::string& name) {
   } catch (const Error&) {
     return symbol_of(name);
   }
+}
+
+// Numbers of a Constant are told apart by a name as an initializer's are, but for single ones, which are literals of a
+// formula. What is computed is no tensor of the file.
+bool is_named(const onnx::NodeProto& node, const Tensor& value) {
+  if (!may_be_weight(value)) return value.elements() >= kNamedElements;
+  return node.op_type() == "Constant" && !value.shape().empty();
 }
 
 bool refers(const onnx::NodeProto& node) {
@@ -127,16 +138,20 @@ ValueId OnnxScope::lookup(const std::string& name) {
   return capture(name, outer);
 }
 
-// Small constants are copied, so that the body knows them; everything else becomes a further input.
+// Small constants are copied, so that the body knows them; everything else becomes a further input, and so do weights.
 ValueId OnnxScope::capture(const std::string& name, ValueId outer) {
   Graph& from = around_->graph();
   ValueId inner = kNone;
   const Tensor* constant = from.constant(outer);
-  if (constant && constant->elements() <= kNamedElements && constant->container() == Container::none) {
-    inner = graph_.add_constant("", *constant);
+  const bool is_weight = constant && may_be_weight(*constant) && !from.value(outer).label.empty();
+  const bool is_small = constant && constant->elements() <= kNamedElements && constant->container() == Container::none;
+  if (is_small && !(is_weight && !constant->shape().empty())) {
+    inner = graph_.add_constant(is_weight ? from.value(outer).label : "", *constant);
   } else {
     inner = graph_.add_input(name, from.type(outer));
     if (const std::optional<Shape> dims = around_->dims().of(from, outer)) dims_.set(inner, *dims);
+    const Tensor* const value = around_->dims().value(from, outer);
+    if (value && value->elements() <= kNamedElements) dims_.hold(inner, *value);
     captures_->push_back(outer);
   }
   values_[name] = inner;
@@ -202,7 +217,8 @@ TensorType OnnxScope::type_of(const onnx::TypeProto& proto, const std::string& n
 
 void OnnxScope::add_initializers(const onnx::GraphProto& graph) {
   const auto add = [&](const std::string& name, const Tensor& tensor) {
-    const ValueId id = graph_.add_constant(tensor.elements() >= kNamedElements || !captures_ ? name : "", tensor);
+    const bool is_named = tensor.elements() >= kNamedElements || !captures_ || may_be_weight(tensor);
+    const ValueId id = graph_.add_constant(is_named ? name : "", tensor);
     define(name, id);
   };
   for (const onnx::TensorProto& proto : graph.initializer()) {
@@ -322,7 +338,7 @@ void OnnxScope::add_node(const onnx::NodeProto& proto) {
     values_[name] = value;
     if (graph_.value(value).kind == ValueKind::result) graph_.rename(value, name);
     else if (const Tensor* constant = graph_.constant(value);
-             constant && graph_.value(value).label.empty() && constant->elements() >= kNamedElements)
+             constant && graph_.value(value).label.empty() && is_named(proto, *constant))
       graph_.set_label(value, name);
   }
 }

@@ -1,0 +1,235 @@
+#include "train/parameters.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <string_view>
+
+#include "base/regex.h"
+#include "ops/calls.h"
+#include "passes/captures.h"
+#include "passes/match.h"
+
+namespace hone {
+namespace {
+
+// Names that exporters give to constants of their own: onnx::Mul_12, val_3, /norm/Constant_1_output_0, ortshared_1_0.
+constexpr const char* kMadeUp =
+    "(?i)::|(^|[/._])(val|const|constant|literal|scalar|ortshared|_?tensor_constant|lifted_tensor)([/._:0-9]|$)|"
+    "const_fold|(^|[/._])(eps|epsilon|zero|half|one|two)([_:0-9]|$)";
+// Tables of angles and masks, which frameworks keep beside the parameters: `rotary.cos_cached`, `inv_freq`,
+// `attn_mask`.
+constexpr const char* kBuffers =
+    "(?i)(^|[/._:])((cos|sin|freqs?|inv_freq|freqs_(cos|sin|cis))(_cache|_cached|_table|_emb)?|"
+    "((attn|attention|causal|padding|key_padding)_)?mask|running_(mean|var)|num_batches_tracked)(_?[0-9]+)?$";
+// Larger numbers are of masks.
+constexpr double kLargestNumber = 1e4;
+
+bool is_floating(const TensorType& type) { return is_float(type.dtype) && type.container == Container::none; }
+
+// Elements along one axis at most, in however many dimensions.
+bool is_vector(const std::vector<int64_t>& shape) {
+  return std::ranges::count_if(shape, [](int64_t size) { return size != 1; }) <= 1;
+}
+
+// A reader of a tensor, behind what only moves elements.
+struct Reader {
+  const Graph* graph;
+  NodeId node;
+  size_t operand;
+  ValueId value;  // what it reads
+};
+
+bool moves_first(const Graph& graph, const Node& node) {
+  const OpDef* const op = node.op;
+  if (op == &cast_def) return is_float(graph.type(node.results[0]).dtype);
+  return op->view || op == &transpose_def || op == &expand_def || op == &slice_def || op == &strided_slice_def ||
+         op == &split_def || op == &tile_def || op == &identity_def || op == &fake_quant_def;
+}
+
+// A stored tensor, or what only moves of such make.
+bool is_stored(const Graph& graph, ValueId value) {
+  for (; graph.producer(value) != kNone; value = graph.operand(graph.producer(value), 0)) {
+    const Node& node = graph.node(graph.producer(value));
+    if (node.op == &concat_def)
+      return std::ranges::all_of(node.operands, [&](ValueId v) { return is_stored(graph, v); });
+    if (!moves_first(graph, node)) return false;
+  }
+  return graph.value(value).kind == ValueKind::constant || graph.value(value).role == InputRole::parameter;
+}
+
+bool moves_only(const Graph& graph, const Node& node, size_t operand) {
+  if (node.op == &concat_def) return is_stored(graph, node.results[0]);  // beside an activation it is one
+  return operand == 0 && moves_first(graph, node);
+}
+
+void collect_readers(const Graph& graph, ValueId value, std::vector<Reader>& readers) {
+  for (const Graph::Use& use : graph.uses(value)) {
+    const Node& node = graph.node(use.node);
+    const auto operand = static_cast<size_t>(use.operand);
+    if (const std::optional<Capture> capture = capture_at(node, operand))
+      collect_readers(*capture->body, capture->input, readers);
+    else if (moves_only(graph, node, operand))
+      for (ValueId result : node.results) collect_readers(graph, result, readers);
+    else readers.push_back({&graph, use.node, operand, value});
+  }
+}
+
+// The value that ops change only element by element or in shape, a few steps on.
+ValueId behind_arithmetic(const Graph& graph, ValueId value) {
+  constexpr int kSteps = 4;
+  for (int step = 0; step < kSteps; ++step) {
+    const OpDef* const op = graph.producer_op(value);
+    if (!op || (!op->view && op != &cast_def && op != &mul_def && op != &add_def)) break;
+    const Node& node = graph.node(graph.producer(value));
+    const bool second = node.operands.size() > 1 && (op == &mul_def || op == &add_def) &&
+                        graph.type(node.operands[0]).rank() < graph.type(node.operands[1]).rank();
+    value = node.operands[second ? 1 : 0];
+  }
+  return value;
+}
+
+bool is_normalised(const Graph& graph, ValueId value) {
+  const OpDef* const op = graph.producer_op(behind_arithmetic(graph, value));
+  if (op == &layer_norm_def || op == &rms_norm_def || op == &l2_normalise_def || op == &batch_norm_def) return true;
+  if (op != &div_def) return false;
+  const ValueId divisor = graph.operand(graph.producer(behind_arithmetic(graph, value)), 1);
+  return graph.producer_op(divisor) == &sqrt_def;
+}
+
+// Added to the columns of what a layer sums.
+bool is_added_to_product(const Reader& reader) {
+  const Graph& graph = *reader.graph;
+  const Node& node = graph.node(reader.node);
+  if (node.op != &add_def) return false;
+  const ValueId other = node.operands[1 - reader.operand];
+  ValueId sums = other;
+  if (graph.producer_op(sums) == &cast_def) sums = graph.operand(graph.producer(sums), 0);
+  const OpDef* const op = graph.producer_op(sums);
+  const TensorType &own = graph.type(reader.value), &type = graph.type(other);
+  const bool sums_products = op == &matmul_def || op == &linear_def || op == &einsum_def;
+  return sums_products && own.rank() > 0 && type.ranked && type.rank() > 0 && own.is_static() &&
+         element_count(own.shape) == own.shape.back() && own.shape.back() == type.shape.back();
+}
+
+ParameterRole role_of(const Reader& reader) {
+  using Role = ParameterRole;
+  const Graph& graph = *reader.graph;
+  const Node& node = graph.node(reader.node);
+  const OpDef* const op = node.op;
+  const OperandSpec& spec = op->operands.of(reader.operand);
+  if (op == &fake_quant_def) return Role::step;
+  if (spec.argument || spec.indices || op->no_gradient) return Role::none;
+  const bool any_float = std::ranges::any_of(node.results, [&](ValueId v) { return is_float(graph.type(v).dtype); });
+  if (!any_float) return Role::none;
+  if (op == &batch_norm_def || op == &batch_norm_train_def)
+    return reader.operand == 0 ? Role::number : reader.operand < 3 ? Role::norm : Role::none;
+  if (op == &layer_norm_def || op == &rms_norm_def) return reader.operand > 0 ? Role::norm : Role::number;
+  if (op == &prelu_def && reader.operand == 1) return Role::slope;
+  if (op == &gather_def) return Role::table;
+  const std::string_view name = spec.name;
+  if (spec.bias || (!op->pointwise && (name == "b" || name == "bias"))) return Role::bias;
+  if (spec.weight || spec.factor || op == &einsum_def || (!op->pointwise && (name == "w" || name == "r")))
+    return Role::weight;
+  if (is_added_to_product(reader)) return Role::bias;
+  if ((op == &mul_def || op == &add_def) && is_normalised(graph, node.operands[1 - reader.operand])) return Role::norm;
+  return Role::number;
+}
+
+bool multiplies(const Reader& reader) {
+  const OpDef* const op = reader.graph->node(reader.node).op;
+  const std::string_view operand = op->operands.of(reader.operand).name;
+  return op == &mul_def || op == &div_def || operand == "scale" || operand == "weight";
+}
+
+// What is no number that is learned: an exponent, a bound, a choice; what is added before a root.
+bool is_formula(const Reader& reader) {
+  const OpDef* const op = reader.graph->node(reader.node).op;
+  if (op == &pow_def || op == &min_def || op == &max_def || op == &clip_def || op == &where_def) return true;
+  if (op != &add_def) return false;
+  const std::vector<Graph::Use> uses = reader.graph->uses(reader.graph->result(reader.node));
+  return std::ranges::any_of(uses, [&](const Graph::Use& use) {
+    const OpDef* const next = reader.graph->node(use.node).op;
+    return next == &sqrt_def || next == &rsqrt_def || next == &pow_def;
+  });
+}
+
+bool holds_no_numbers(const Tensor& tensor) {
+  const auto is_beyond = [](double v) { return !(std::abs(v) < kLargestNumber); };
+  if (tensor.dtype() == DType::f32) return std::ranges::any_of(tensor.as<float>(), is_beyond);  // where they lie
+  return std::ranges::any_of(tensor.to_floats(), is_beyond);
+}
+
+bool is_named_by_exporter(const std::string& name) {
+  static const Regex made_up(kMadeUp);
+  return made_up.search(name);
+}
+
+bool is_named_buffer(const std::string& name) {
+  static const Regex buffers(kBuffers);
+  return buffers.search(name);
+}
+
+int64_t elements_of(const StoredTensor& tensor) { return element_count(tensor.shape); }
+
+void judge(StoredTensor& stored, const Tensor& tensor, const std::vector<Reader>& readers) {
+  const auto refuse = [&](std::string why, bool can_be) { stored.why_not = std::move(why), stored.can_be = can_be; };
+  if (tensor.is_packed()) return refuse("packed as " + to_string(*tensor.format()), false);
+  if (readers.empty()) return refuse("nothing that is computed reads it", false);
+  if (tensor.elements() == 0) return refuse("without elements", false);
+  if (stored.role == ParameterRole::none) {
+    const bool statistic = std::ranges::all_of(readers, [](const Reader& reader) {
+      const OpDef* const op = reader.graph->node(reader.node).op;
+      return op == &batch_norm_def || op == &batch_norm_train_def;
+    });
+    return refuse(statistic ? "a statistic of a batch norm" : "read as an argument, not as numbers that are learned",
+                  false);
+  }
+  const bool is_free = stored.role == ParameterRole::number || stored.role == ParameterRole::weight ||
+                       stored.role == ParameterRole::table;
+  if (is_free && is_named_buffer(stored.name)) return refuse("a table or mask by its name", true);
+  if (stored.role != ParameterRole::number) return;
+  if (elements_of(stored) == 1 && is_named_by_exporter(stored.name))
+    return refuse("one number under a name that exporters make up", true);
+  if (stored.shape.empty() && std::ranges::all_of(readers, is_formula))
+    return refuse("an exponent, bound or epsilon of a formula", true);
+  if (holds_no_numbers(tensor))
+    refuse(fmt::format("holds numbers of {:g} and beyond, as masks do", kLargestNumber), true);
+}
+
+StoredTensor described(const Graph& graph, ValueId id) {
+  const Tensor& tensor = *graph.constant(id);
+  StoredTensor stored{.id = id, .name = graph.value(id).label, .shape = tensor.shape(), .ops = {}, .why_not = ""};
+  std::vector<Reader> readers;
+  collect_readers(graph, id, readers);
+  for (const Reader& reader : readers) {
+    stored.role = std::min(stored.role, role_of(reader));
+    stored.multiplies = stored.multiplies || multiplies(reader);
+    stored.ops.insert(reader.graph->node(reader.node).op->name);
+  }
+  stored.decays = stored.role == ParameterRole::weight || stored.role == ParameterRole::table ||
+                  (stored.role == ParameterRole::number && !is_vector(stored.shape));
+  judge(stored, tensor, readers);
+  return stored;
+}
+
+}  // namespace
+
+std::string_view to_string(ParameterRole role) {
+  constexpr std::string_view kNames[] = {"weight", "table", "bias", "norm", "slope", "step", "number", "none"};
+  return kNames[static_cast<size_t>(role)];
+}
+
+std::vector<StoredTensor> stored_tensors(const Graph& graph) {
+  std::vector<StoredTensor> found;
+  for (ValueId id : graph.constants())
+    if (const Value& value = graph.value(id); !value.label.empty() && is_floating(value.type))
+      found.push_back(described(graph, id));
+  return found;
+}
+
+bool is_literal(const StoredTensor& tensor) {
+  return elements_of(tensor) == 1 && tensor.role >= ParameterRole::number && !tensor.why_not.empty();
+}
+
+}  // namespace hone

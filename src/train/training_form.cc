@@ -1,0 +1,264 @@
+#include "train/training_form.h"
+
+#include <algorithm>
+#include <optional>
+#include <set>
+
+#include <fmt/format.h>
+
+#include "ir/bodies.h"
+#include "ir/unbacked.h"
+#include "ops/calls.h"
+#include "ops/evaluate.h"
+#include "passes/match.h"
+#include "passes/permutation.h"
+#include "passes/pipelines.h"
+#include "train/parameters.h"
+
+namespace hone {
+namespace {
+
+using Extents = std::vector<int64_t>;
+
+// Whether passes are kept from its value. Numbers of formulas stay visible, and so does what says what an op does.
+bool is_kept(const Graph& graph, const StoredTensor& tensor) {
+  return tensor.role != ParameterRole::none && !graph.type(tensor.id).is_packed() && !is_literal(tensor);
+}
+
+bool has_input(const Graph& graph, const std::string& label) {
+  return std::ranges::any_of(graph.inputs(), [&](ValueId input) { return graph.value(input).label == label; });
+}
+
+// --- bodies ----------------------------------------------------------------------------------------------------------
+
+// The constant of that name and value, which is added where there is none. Another of that name gives it a further one.
+ValueId constant_called(Graph& graph, const std::string& wanted, const Tensor& value) {
+  std::string label = wanted;
+  for (int i = 2;; ++i) {
+    const ValueId found = graph.find_constant(label);
+    if (found == kNone) return graph.add_constant(label, value);
+    if (graph.constant(found)->same_bits(value)) return found;
+    label = fmt::format("{}.{}", wanted, i);
+  }
+}
+
+// The body's tensors become inputs of it: gives them, in their order.
+std::vector<Value> taken_from(Graph& body) {
+  std::vector<Value> taken;
+  for (const StoredTensor& tensor : stored_tensors(body)) {
+    if (!is_kept(body, tensor)) continue;
+    taken.push_back(body.value(tensor.id));
+    std::string label = tensor.name;
+    for (int i = 2; has_input(body, label); ++i) label = fmt::format("{}.{}", tensor.name, i);
+    body.replace_all_uses(tensor.id, body.add_input(label, body.type(tensor.id)));
+  }
+  body.erase_unused_constants();
+  return taken;
+}
+
+// The node with its bodies' tensors captured from around it.
+Call capturing(Graph& graph, NodeId id) {
+  Node node = graph.node(id);
+  Call call{node.op, node.operands, node.attributes, std::move(node.subgraphs)};
+  const auto of_first = call.attributes.get_or<int64_t>("then_captures", 0);
+  for (size_t b = 0; b < call.subgraphs.size(); ++b) {
+    std::vector<ValueId> captured;
+    for (const Value& value : taken_from(call.subgraphs[b]))
+      captured.push_back(constant_called(graph, value.label, *value.constant));
+    const bool is_first_of_two = call.subgraphs.size() == 2 && b == 0;
+    const auto place = is_first_of_two ? call.operands.begin() + 1 + of_first : call.operands.end();
+    call.operands.insert(place, captured.begin(), captured.end());
+    if (is_first_of_two) call.attributes.set("then_captures", of_first + std::ssize(captured));
+  }
+  return call;
+}
+
+// Tensors that bodies have as constants become constants around them, which the bodies capture. Results whose sizes
+// depend on data have these from their node, which stays what it is.
+Graph with_weights_outside(Graph graph) {
+  edit_bodies(graph, with_weights_outside);
+  const std::vector<NodeId> nodes(graph.nodes().begin(), graph.nodes().end());
+  for (NodeId id : nodes) {
+    const Node& node = graph.node(id);
+    if (node.subgraphs.empty()) continue;
+    const auto is_open = [&](ValueId v) { return graph.type(v).ranked && depends_on_data(graph.type(v).shape); };
+    if (std::ranges::any_of(node.results, is_open)) continue;
+    Call call = capturing(graph, id);
+    if (call.operands.size() != node.operands.size()) replace_node(graph, id, std::move(call));
+  }
+  return graph;
+}
+
+// --- layouts ---------------------------------------------------------------------------------------------------------
+
+// What the node does to the stored tensor that it alone reads; none for what is no move of a whole tensor.
+std::optional<Relaid::Step> step_at(const Graph& graph, NodeId id) {
+  const Node& node = graph.node(id);
+  const TensorType &from = graph.type(node.operands[0]), &to = graph.type(node.results[0]);
+  if (is_permutation(graph, id)) return permutation_of(graph, id);
+  if (node.op->view && node.op != &barrier_def && to.is_static())
+    return Relaid::Reshaped{constant_shape(from.shape), constant_shape(to.shape)};
+  if (node.op == &cast_def && is_float(from.dtype) && to.dtype == DType::f32) return from.dtype;
+  return std::nullopt;
+}
+
+Tensor transposed(const Tensor& tensor, const Permutation& perm) {
+  const Tensor* const operand = &tensor;
+  return evaluate_node(transpose_def, {&operand, 1}, {{"perm", perm}})[0];
+}
+
+Tensor after(const Relaid::Step& step, const Tensor& tensor) {
+  if (const auto* perm = std::get_if<Permutation>(&step)) return transposed(tensor, *perm);
+  if (const auto* shapes = std::get_if<Relaid::Reshaped>(&step)) return tensor.reshaped(shapes->to);
+  return tensor.converted(DType::f32);
+}
+
+// Moves that are all that is read of a tensor become part of it.
+Relaid lay_as_read(Graph& graph, ValueId id) {
+  Relaid relaid{.name = graph.value(id).label, .stored = graph.constant(id)->shape(), .steps = {}};
+  for (;;) {
+    const std::vector<Graph::Use> uses = graph.uses(id);
+    if (uses.size() != 1 || graph.use_count(id) != 1) return relaid;
+    const std::optional<Relaid::Step> step = step_at(graph, uses[0].node);
+    if (!step) return relaid;
+    graph.set_constant(id, after(*step, *graph.constant(id)));
+    replace_by_value(graph, uses[0].node, id);
+    relaid.steps.push_back(*step);
+  }
+}
+
+// The shape that a tensor of this one had before: where it is of another size, all of it lies along the one axis that
+// is not 1.
+std::optional<Extents> shape_before(const Relaid::Reshaped& shapes, const Extents& now) {
+  if (now == shapes.to) return shapes.from;
+  const auto is_long = [](int64_t size) { return size != 1; };
+  if (std::ranges::count_if(shapes.from, is_long) != 1) return std::nullopt;
+  Extents before = shapes.from;
+  *std::ranges::find_if(before, is_long) = element_count(now);
+  return before;
+}
+
+std::optional<Tensor> before(const Relaid::Step& step, const Tensor& tensor) {
+  if (const auto* perm = std::get_if<Permutation>(&step)) {
+    if (perm->size() != tensor.shape().size()) return std::nullopt;
+    return transposed(tensor, inverse(*perm));
+  }
+  if (const auto* shapes = std::get_if<Relaid::Reshaped>(&step)) {
+    const std::optional<Extents> shape = shape_before(*shapes, tensor.shape());
+    if (!shape) return std::nullopt;
+    return tensor.reshaped(*shape);
+  }
+  const Tensor narrow = tensor.converted(std::get<DType>(step));
+  return narrow.converted(tensor.dtype()).same_bits(tensor) ? narrow : tensor;  // what was trained keeps its bits
+}
+
+// The nodes of the steps from the stored tensor on, before all others.
+ValueId moved(Graph& graph, ValueId stored, const Relaid& relaid) {
+  graph.set_insertion_point(graph.nodes().empty() ? kNone : graph.nodes().front());
+  ValueId value = stored;
+  for (const Relaid::Step& step : relaid.steps) {
+    if (const auto* perm = std::get_if<Permutation>(&step)) value = ops::transpose(graph, {.x = value, .perm = *perm});
+    else if (const auto* shapes = std::get_if<Relaid::Reshaped>(&step)) {
+      Shape to = to_shape(shapes->to);
+      if (element_count(graph.type(value).shape) != element_count(to))
+        to = Shape{element_count(graph.type(value).shape)};
+      value = ops::reshape(graph, {.x = value, .shape = to});
+    } else if (graph.type(value).dtype != DType::f32) {
+      value = ops::cast(graph, {.x = value, .dtype = DType::f32});
+    }
+  }
+  graph.set_insertion_point(kNone);
+  return value;
+}
+
+// linear by the transpose of a stored [K,N] as the matmul and addition that it was.
+void write_products(Graph& graph, ValueId relaid, ValueId stored) {
+  for (const Graph::Use& use : graph.uses(relaid)) {
+    const Node node = graph.node(use.node);
+    if (node.op != &linear_def || use.operand != 1 || node.operands[0] == relaid) continue;
+    const bool has_bias = node.operands.size() > 2 && node.operands[2] != kNone;
+    if (!has_bias) {
+      replace_node(graph, use.node, ops::Matmul{.a = node.operands[0], .b = stored});
+      continue;
+    }
+    graph.set_insertion_point(use.node);
+    const ValueId product = ops::matmul(graph, {.a = node.operands[0], .b = stored});
+    graph.set_insertion_point(kNone);
+    replace_node(graph, use.node, ops::Add{.a = product, .b = node.operands[2]});
+  }
+}
+
+void put_back(Graph& graph, const Relaid& relaid) {
+  const ValueId id = graph.find_constant(relaid.name);
+  if (id == kNone || graph.type(id).is_packed()) return;
+  std::optional<Tensor> stored = *graph.constant(id);
+  for (auto step = relaid.steps.rbegin(); stored && step != relaid.steps.rend(); ++step)
+    stored = before(*step, *stored);
+  if (!stored) return;
+  graph.set_label(id, "");
+  const ValueId as_stored = graph.add_constant(relaid.name, *std::move(stored));
+  const auto* const perm = relaid.steps.size() == 1 ? std::get_if<Permutation>(&relaid.steps[0]) : nullptr;
+  if (perm && *perm == Permutation{1, 0}) write_products(graph, id, as_stored);
+  if (graph.use_count(id) > 0) graph.replace_all_uses(id, moved(graph, as_stored, relaid));
+}
+
+std::vector<StoredTensor> codes_of(const Graph& graph) {
+  std::vector<StoredTensor> codes;
+  for (NodeId id : graph.nodes(dequantize_linear_def)) {
+    const Value& value = graph.value(graph.operand(id, 0));
+    if (value.kind != ValueKind::constant || value.label.empty()) continue;
+    codes.push_back({.id = graph.operand(id, 0),
+                     .name = value.label,
+                     .shape = value.constant->shape(),
+                     .ops = {"dequantize_linear"},
+                     .why_not = fmt::format("codes of {} that dequantize_linear reads", to_string(value.type.dtype)),
+                     .can_be = false});
+  }
+  return codes;
+}
+
+}  // namespace
+
+TrainingForm training_form(Graph model) {
+  TrainingForm form{.graph = with_weights_outside(std::move(model)), .relaid = {}, .codes = {}};
+  Graph& graph = form.graph;
+  form.codes = codes_of(graph);
+  std::set<std::string> stored, kept;
+  for (const StoredTensor& tensor : stored_tensors(graph)) {
+    stored.insert(tensor.name);
+    if (is_kept(graph, tensor) && !has_input(graph, tensor.name) && kept.insert(tensor.name).second)
+      graph.make_parameter(tensor.id);
+  }
+  graph = canonicalise_parameters(std::move(graph));
+  const std::vector<ValueId> inputs(graph.inputs().begin(), graph.inputs().end());
+  for (ValueId input : inputs)
+    if (kept.contains(graph.value(input).label)) graph.make_constant(input);
+  graph.erase_unused_constants();
+  for (ValueId id : graph.constants()) {
+    const Value& value = graph.value(id);
+    const bool is_plain = is_float(value.type.dtype) && !value.type.is_packed();
+    // What was computed from integers, say, is no tensor of the file.
+    if (is_plain && !value.label.empty() && !stored.contains(value.label)) graph.set_label(id, "");
+    if (!kept.contains(value.label)) continue;
+    if (Relaid relaid = lay_as_read(graph, id); !relaid.steps.empty()) form.relaid.push_back(std::move(relaid));
+  }
+  graph.compact();
+  return form;
+}
+
+Graph canonicalise_for_training(Graph model) { return training_form(std::move(model)).graph; }
+
+Graph in_stored_form(Graph graph, const std::vector<Relaid>& relaid) {
+  for (const Relaid& each : relaid) put_back(graph, each);
+  graph.erase_unused_constants();
+  graph.reinfer();
+  graph.compact();
+  return graph;
+}
+
+Extents stored_shape(const std::vector<Relaid>& relaid, const std::string& name, const Extents& own) {
+  const auto found = std::ranges::find(relaid, name, &Relaid::name);
+  return found == relaid.end() ? own : found->stored;
+}
+
+}  // namespace hone

@@ -1,0 +1,121 @@
+// What of a graph's constants is a parameter, as what it is read, and whether it decays.
+#include "train/parameters.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tests/passes/parse_ops.h"
+#include "train/parameter_groups.h"
+
+namespace hone::test {
+namespace {
+
+using testing::HasSubstr;
+
+StoredTensor stored(const std::string& text, const std::string& name) {
+  for (StoredTensor& tensor : stored_tensors(parse(text)))
+    if (tensor.name == name) return std::move(tensor);
+  ADD_FAILURE() << "no tensor " << name;
+  return {};
+}
+
+// The graph of one line that reads %w.
+StoredTensor read_by(const std::string& type, const std::string& node, const std::string& name = "w") {
+  return stored("%x : f32[B,4] = input\n%w : " + type + " = const \"" + name + "\"\n" + node + "\nreturn %y", name);
+}
+
+TEST(Parameters, AreReadAsWhatTheirOperandIs) {
+  using Role = ParameterRole;
+  EXPECT_EQ(read_by("f32[3,4]", "%y = linear %x, %w").role, Role::weight);
+  EXPECT_EQ(read_by("f32[4]", "%y = layer_norm %x, %w").role, Role::norm);
+  EXPECT_EQ(read_by("f32[4]", "%y = prelu %x, %w").role, Role::slope);
+  EXPECT_EQ(read_by("f32[1,4]", "%y = mul %x, %w").role, Role::number);
+  EXPECT_EQ(read_by("f32[4]", "%y = greater %x, %w").role, Role::none);
+  EXPECT_EQ(read_by("f32[1]", "%v : f32[4,1] = const \"v\"\n%p = matmul %x, %v\n%y = add %p, %w").role, Role::bias);
+}
+
+TEST(Parameters, AreWhatReadsThemBehindMoves) {
+  const StoredTensor tied = read_by("f32[4,4]",
+                                    "%t = transpose %w\n%r = reshape %t {shape=[2,8]}\n"
+                                    "%s = reshape %r {shape=[4,4]}\n%y = linear %x, %s");
+  EXPECT_EQ(tied.role, ParameterRole::weight);
+  EXPECT_EQ(tied.why_not, "");
+  EXPECT_TRUE(tied.ops.contains("linear"));
+}
+
+// Zeros, ones, equal and single numbers are parameters like others.
+TEST(Parameters, DoNotDependOnTheirValues) {
+  for (const char* values : {"{0, 0, 0, 0}", "{1, 1, 1, 1}", "{0.25, 0.25, 0.25, 0.25}"})
+    EXPECT_EQ(stored("%x : f32[B,4] = input\n%w : f32[4] = const \"w\" " + std::string(values) +
+                         "\n%y = mul %x, %w\nreturn %y",
+                     "w")
+                  .why_not,
+              "");
+  EXPECT_EQ(
+      stored("%x : f32[B,4] = input\n%w : f32[1,4] = const \"w\" {1, 2, 3, 4}\n%b : f32[1] = const \"b\" {200000}\n"
+             "%y = linear %x, %w, %b\nreturn %y",
+             "b")
+          .why_not,
+      "")
+      << "the bias of a regressor";
+}
+
+TEST(Parameters, BiasesAndNormsDoNotDecayInWhateverDimensions) {
+  EXPECT_TRUE(read_by("f32[3,4]", "%y = linear %x, %w").decays);
+  EXPECT_FALSE(read_by("f32[1,4]", "%y = mul %x, %w").decays) << "a scale";
+  EXPECT_TRUE(read_by("f32[2,4]", "%e = reshape %x {shape=[-1,2,4]}\n%y = add %e, %w").decays) << "positions";
+  const char* recurrent =
+      "%x : f32[S,B,4] = input\n%w : f32[1,9,4] = const \"w\"\n%r : f32[1,9,3] = const \"r\"\n"
+      "%b : f32[1,18] = const \"b\"\n%y, %h = gru %x, %w, %r, %b {hidden_size=3}\nreturn %y";
+  EXPECT_TRUE(stored(recurrent, "w").decays);
+  EXPECT_TRUE(stored(recurrent, "r").decays);
+  EXPECT_FALSE(stored(recurrent, "b").decays);
+}
+
+// A shift of two dimensions behind a normalisation, as that of torch.nn.LayerNorm([2, 4]) is written in primitives.
+TEST(Parameters, AShiftBehindANormalisationIsPartOfIt) {
+  const StoredTensor shift =
+      read_by("f32[2,4]", "%n = layer_norm %x\n%e = reshape %n {shape=[-1,2,4]}\n%y = add %e, %w");
+  EXPECT_EQ(shift.role, ParameterRole::norm);
+  EXPECT_FALSE(shift.decays);
+}
+
+TEST(Parameters, TablesAndMasksAreToldByTheirNames) {
+  for (const char* name : {"cos", "layers.0.rotary.sin_cached", "inv_freq", "attn_mask", "causal_mask_1"})
+    EXPECT_THAT(read_by("f32[2,4]", "%e = reshape %x {shape=[-1,2,4]}\n%y = mul %e, %w", name).why_not,
+                HasSubstr("by its name"))
+        << name;
+  for (const char* name : {"cosine.weight", "mask_token", "single", "basin"})
+    EXPECT_EQ(read_by("f32[2,4]", "%e = reshape %x {shape=[-1,2,4]}\n%y = mul %e, %w", name).why_not, "") << name;
+}
+
+TEST(Parameters, MasksAreToldByNumbersThatNoWeightHas) {
+  const std::string text =
+      "%x : f32[2,2] = input\n%w : f32[2,2] = const \"m\" {0, -1e9, 0, 0}\n%y = add %x, %w\nreturn %y";
+  EXPECT_THAT(stored(text, "m").why_not, HasSubstr("as masks do"));
+}
+
+TEST(Parameters, SingleNumbersOfFormulasAreLiterals) {
+  EXPECT_TRUE(is_literal(read_by("f32[]", "%y = pow %x, %w")));
+  EXPECT_TRUE(is_literal(read_by("f32[]", "%a = add %x, %w\n%y = sqrt %a")));
+  EXPECT_TRUE(is_literal(read_by("f32[1]", "%y = mul %x, %w", "onnx::Mul_12")));
+  EXPECT_TRUE(is_literal(read_by("f32[]", "%y = mul %x, %w", "val_3")));
+  EXPECT_FALSE(is_literal(read_by("f32[]", "%y = mul %x, %w", "logit_scale")));
+  EXPECT_FALSE(is_literal(read_by("f32[1]", "%y = prelu %x, %w", "act.weight")));
+}
+
+TEST(Parameters, ARuleTrainsWhatIsNoneByItsName) {
+  const Graph graph = parse(
+      "%x : f32[2,2] = input\n%c : f32[2,2] = const \"cos\" {1, 0, 0, 1}\n%w : f32[2,2] = const \"w\" {1, 2, 3, 4}\n"
+      "%l = linear %x, %w\n%y = mul %l, %c\nreturn %y");
+  const TrainableConstants by_itself = choose_trainable(graph, {});
+  ASSERT_EQ(by_itself.others.size(), 1u);
+  EXPECT_EQ(by_itself.others[0].name, "cos");
+  EXPECT_EQ(choose_trainable(graph, {.rules = {"cos=trained"}}).groups[0].parameters.size(), 2u);
+  EXPECT_EQ(choose_trainable(graph, {.rules = {"cos|sin=frozen"}}).groups[0].parameters.size(), 1u);
+  EXPECT_THAT(error_of([&] { choose_trainable(graph, {.rules = {"cos=rate:2"}}); }),
+              HasSubstr("cos is no parameter: a table or mask by its name; NAMES=trained makes it one"));
+}
+
+}  // namespace
+}  // namespace hone::test
