@@ -231,17 +231,21 @@ int64_t Dim::evaluate(const Bindings& bindings) const {
   return sum;
 }
 
-Dim Dim::substitute(const Bindings& bindings) const {
+Dim Dim::substitute(const Bindings& bindings) const { return substituted(bindings); }
+Dim Dim::substitute(const std::map<std::string, Dim>& dims) const { return substituted(dims); }
+
+template <class Value>
+Dim Dim::substituted(const std::map<std::string, Value>& values) const {
   Dim sum = constant_;
   if (!terms_) return sum;
   for (const auto& [factors, coefficient] : *terms_) {
     Dim product = coefficient;
     for (const FactorPtr& factor : factors) {
       if (factor->is_quotient()) {
-        product = product * floordiv(factor->dividend.substitute(bindings), factor->divisor.substitute(bindings));
+        product = product * floordiv(factor->dividend.substituted(values), factor->divisor.substituted(values));
       } else {
-        const auto bound = bindings.find(factor->text);
-        product = product * (bound != bindings.end() ? Dim(bound->second) : of(factor));
+        const auto bound = values.find(factor->text);
+        product = product * (bound != values.end() ? Dim(bound->second) : of(factor));
       }
     }
     sum = sum + product;

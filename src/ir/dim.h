@@ -31,9 +31,10 @@ class Dim {
   // where no bound is evident.
   std::optional<int64_t> least() const;
   std::string to_string() const;
-  int64_t evaluate(const Bindings& bindings) const;             // throws Error naming an unbound symbol
-  Dim substitute(const Bindings& bindings) const;               // bound symbols become numbers
-  void collect_symbols(std::vector<std::string>& names) const;  // appends those not yet listed
+  int64_t evaluate(const Bindings& bindings) const;              // throws Error naming an unbound symbol
+  Dim substitute(const Bindings& bindings) const;                // bound symbols become numbers
+  Dim substitute(const std::map<std::string, Dim>& dims) const;  // or other formulas
+  void collect_symbols(std::vector<std::string>& names) const;   // appends those not yet listed
 
   friend Dim operator+(const Dim& a, const Dim& b);
   friend Dim operator-(const Dim& a, const Dim& b);
@@ -51,6 +52,8 @@ class Dim {
  private:
   static Dim of(Terms terms);
   static Dim of(std::shared_ptr<const Factor> factor);
+  template <class Value>
+  Dim substituted(const std::map<std::string, Value>& values) const;
   Terms all_terms() const;
 
   int64_t constant_ = 0;

@@ -3,6 +3,7 @@
 #include "ir/dim_parse.h"
 
 #include <charconv>
+#include <limits>
 
 #include "base/error.h"
 #include "ir/dim.h"
@@ -13,6 +14,7 @@ namespace {
 constexpr int kMaxDepth = 64;      // of parentheses and signs: texts come from files
 constexpr size_t kMaxName = 1000;  // characters of a symbol
 constexpr size_t kShown = 100;     // characters of a text that is wrong
+constexpr int64_t kLeast = std::numeric_limits<int64_t>::min();
 
 bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; }
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
@@ -46,14 +48,15 @@ class DimParser {
     Dim value = product();
     for (;;) {
       if (accept('+')) value = value + product();
-      else if (accept('-')) value = value - product();
+      else if (accept('-')) value = value + negative_product();
       else break;
     }
     --depth_;
     return value;
   }
-  Dim product() {
-    Dim value = factor();
+  Dim product() { return times(factor()); }
+  Dim negative_product() { return accept_2_63() ? times(kLeast) : Dim(-1) * product(); }  // behind a '-'
+  Dim times(Dim value) {
     for (;;) {
       if (accept('*')) value = value * factor();
       else if (accept('/')) value = floordiv(value, factor());
@@ -62,6 +65,7 @@ class DimParser {
   }
   Dim factor() {
     if (accept('-')) {
+      if (accept_2_63()) return kLeast;
       if (++depth_ > kMaxDepth) wrong("less nesting");
       const Dim value = Dim(-1) * factor();
       --depth_;
@@ -78,6 +82,15 @@ class DimParser {
     while (at_ < text_.size() && (is_letter(text_[at_]) || is_digit(text_[at_]))) ++at_;
     if (at_ - start > kMaxName) wrong("a shorter name");
     return Dim::symbol(text_.substr(start, at_ - start));
+  }
+  // A number only behind a '-': its opposite is none.
+  bool accept_2_63() {
+    constexpr std::string_view kDigits = "9223372036854775808";
+    if (!is_digit(peek()) || !text_.substr(at_).starts_with(kDigits)) return false;
+    const size_t end = at_ + kDigits.size();
+    if (end < text_.size() && is_digit(text_[end])) return false;
+    at_ = end;
+    return true;
   }
   Dim integer() {
     int64_t value = 0;

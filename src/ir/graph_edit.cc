@@ -2,6 +2,7 @@
 #include <utility>
 
 #include "base/error.h"
+#include "ir/decided_sizes.h"
 #include "ir/graph.h"
 #include "ir/node_order.h"
 #include "ir/node_rules.h"
@@ -178,7 +179,16 @@ void Graph::set_outputs(std::vector<Output> outputs) {
 }
 
 void Graph::reinfer() {
-  for (NodeId id : order_) reinfer(id);
+  DecidedSizes decided;
+  for (NodeId id : order_) {
+    Node& inferred = nodes_[static_cast<size_t>(id)];
+    if (!decided.empty() && is_symbolic(inferred.attributes))
+      inferred.attributes = decided.substituted(inferred.attributes);
+    std::vector<Shape> before;
+    for (ValueId v : inferred.results) before.push_back(type(v).shape);
+    reinfer(id);
+    for (size_t i = 0; i < before.size(); ++i) decided.note(before[i], type(inferred.results[i]).shape);
+  }
 }
 
 void Graph::reinfer(NodeId id) {

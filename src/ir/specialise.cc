@@ -1,6 +1,7 @@
 // specialise() and sizes() of graph.h.
 #include <algorithm>
 
+#include "ir/decided_sizes.h"
 #include "ir/graph.h"
 
 namespace hone {
@@ -48,8 +49,9 @@ Graph specialise(const Graph& graph, const Bindings& bindings) {
     result.set_input_type(id, std::move(type));
   }
   Bindings sizes = bindings;
+  DecidedSizes decided;
   for (NodeId id : graph.nodes()) {
-    const Attributes attributes = substituted(graph.node(id).attributes, sizes);
+    const Attributes attributes = substituted(decided.substituted(graph.node(id).attributes), sizes);
     for (const auto& [name, value] : attributes.items())
       if (std::holds_alternative<Dim>(value) || std::holds_alternative<Shape>(value))
         result.set_attribute(id, name, value);
@@ -57,7 +59,10 @@ Graph specialise(const Graph& graph, const Bindings& bindings) {
     for (const Graph& body : graph.node(id).subgraphs) bodies.push_back(specialise(body, sizes));
     if (!bodies.empty()) result.set_subgraphs(id, std::move(bodies));
     result.reinfer(id);
-    for (ValueId v : graph.node(id).results) note_decided(graph.type(v).shape, result.type(v).shape, sizes);
+    for (ValueId v : graph.node(id).results) {
+      note_decided(graph.type(v).shape, result.type(v).shape, sizes);
+      decided.note(graph.type(v).shape, result.type(v).shape);
+    }
   }
   return result;
 }

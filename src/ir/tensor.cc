@@ -36,6 +36,15 @@ size_t plain_bytes(DType dtype, const std::vector<int64_t>& shape) {
   return static_cast<size_t>(element_count(shape) * size_bytes(dtype));  // of at most 2^56 elements
 }
 
+// Of tensors, and of what containers hold.
+int item_rank_of(const std::vector<Tensor>& items) {
+  int rank = TensorType::kNoItems;
+  for (const Tensor& item : items)
+    rank = joined_item_rank(
+        rank, item.container() == Container::none ? static_cast<int>(item.shape().size()) : item.type().item_rank);
+  return rank;
+}
+
 bool same_bytes(const Buffer& a, const Buffer& b) {
   if (a.size() != b.size()) return false;
   return a.size() == 0 || a.bytes().data() == b.bytes().data() ||
@@ -139,7 +148,7 @@ int64_t Tensor::bytes() const {
 }
 
 TensorType Tensor::type() const {
-  if (container_ != Container::none) return TensorType::of(container_, dtype_);
+  if (container_ != Container::none) return TensorType::of(container_, dtype_, item_rank_of(*items_));
   return {dtype_, to_shape(shape_), format_};
 }
 
@@ -201,7 +210,8 @@ HONE_TENSOR_ACCESS(double)
 
 bool fits(const Tensor& tensor, const TensorType& type) {
   if (tensor.container() != type.container || tensor.dtype() != type.dtype) return false;
-  if (!type.ranked || type.container != Container::none) return true;
+  if (type.container != Container::none) return may_be_same(tensor.type(), type);
+  if (!type.ranked) return true;
   return std::ranges::equal(tensor.shape(), type.shape,
                             [](int64_t size, const Dim& dim) { return !dim.is_constant() || dim.constant() == size; });
 }

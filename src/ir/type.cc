@@ -2,9 +2,11 @@
 
 #include <algorithm>
 #include <array>
+#include <charconv>
 
 #include "base/error.h"
 #include "base/text.h"
+#include "ir/node_rules.h"
 
 namespace hone {
 namespace {
@@ -85,8 +87,19 @@ std::optional<DType> dtype_of_plain_format(const Format& format) {
 
 TensorType TensorType::unranked(DType dtype) { return {.dtype = dtype, .ranked = false}; }
 
-TensorType TensorType::of(Container container, DType dtype) {
-  return {.dtype = dtype, .container = container, .ranked = false};
+TensorType TensorType::of(Container container, DType dtype, int item_rank) {
+  return {.dtype = dtype, .container = container, .ranked = false, .item_rank = item_rank};
+}
+
+TensorType TensorType::item() const {
+  CHECK(container != Container::none);
+  if (item_rank < 0) return unranked(dtype);
+  return {.dtype = dtype, .shape = Shape(static_cast<size_t>(item_rank), Dim::unknown())};
+}
+
+int joined_item_rank(int a, int b) {
+  if (a == TensorType::kNoItems) return b;
+  return a == b || b == TensorType::kNoItems ? a : TensorType::kUnknownRank;
 }
 
 bool TensorType::operator==(const TensorType& other) const {
@@ -98,16 +111,39 @@ bool TensorType::is_static() const { return container == Container::none && rank
 
 bool may_be_same(const TensorType& a, const TensorType& b) {
   if (a.dtype != b.dtype || a.format != b.format || a.container != b.container) return false;
+  if (a.item_rank >= 0 && b.item_rank >= 0 && a.item_rank != b.item_rank) return false;
   if (!a.ranked || !b.ranked) return true;
   return a.rank() == b.rank() && std::equal(a.shape.begin(), a.shape.end(), b.shape.begin(),
                                             [](const Dim& x, const Dim& y) { return may_be_same(x, y); });
 }
 
+namespace {
+
+constexpr std::string_view kNone = "none";
+
+std::string rank_text(int item_rank) {
+  if (item_rank == TensorType::kUnknownRank) return "";
+  return ":" + (item_rank == TensorType::kNoItems ? std::string(kNone) : std::to_string(item_rank));
+}
+
+// Of what stands behind the ':' of a container's type.
+int parse_rank(std::string_view text, std::string_view whole) {
+  if (text == kNone) return TensorType::kNoItems;
+  int rank = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), rank);
+  if (error != std::errc() || end != text.data() + text.size() || rank < 0 || rank > static_cast<int>(kMostDimensions))
+    fail("type \"{}\": \"{}\" is no number of dimensions; expected none, or 0 to {}, as in seq(f32:4)", whole, text,
+         kMostDimensions);
+  return rank;
+}
+
+}  // namespace
+
 std::string to_string(const TensorType& type) {
   const std::string element(type.format ? to_string(*type.format) : std::string(to_string(type.dtype)));
   if (type.container != Container::none)
-    return std::string(kContainers[static_cast<size_t>(type.container)]) + "(" + element + ")" +
-           (type.container == Container::optional_sequence ? ")" : "");
+    return std::string(kContainers[static_cast<size_t>(type.container)]) + "(" + element + rank_text(type.item_rank) +
+           ")" + (type.container == Container::optional_sequence ? ")" : "");
   return element + (type.ranked ? to_string(type.shape) : "[*]");
 }
 
@@ -120,9 +156,13 @@ TensorType parse_type(std::string_view text) {
       if (!element.ends_with(')')) fail("type \"{}\": expected ')' at the end, as in seq(f32)", text);
       element.remove_suffix(1);
     }
+    const size_t colon = element.find(':');
+    const int item_rank =
+        colon == std::string_view::npos ? TensorType::kUnknownRank : parse_rank(trim(element.substr(colon + 1)), text);
+    element = element.substr(0, colon);
     const std::optional<DType> dtype = parse_dtype(trim(element));
     if (!dtype) fail("type \"{}\": {} is not an element type; expected f32, i64, … as in seq(f32)", text, element);
-    return TensorType::of(container, *dtype);
+    return TensorType::of(container, *dtype, item_rank);
   }
   const size_t bracket = text.find('[');
   const std::string_view head = trim(text.substr(0, bracket));

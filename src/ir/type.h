@@ -59,26 +59,36 @@ std::optional<DType> dtype_of_plain_format(const Format& format);  // fp32 → f
 enum class Container : uint8_t { none, sequence, optional, optional_sequence };
 
 // A tensor of `dtype`, or packed in `format` (then dtype is f32: what reading an element gives), or a container of
-// tensors of `dtype`. The shape is empty where the rank is not known, as it is of what containers hold.
+// tensors of `dtype`. The shape is empty where the rank is not known, as it is of containers.
 struct TensorType {
+  static constexpr int kUnknownRank = -1, kNoItems = -2;
+
   DType dtype = DType::f32;
   Shape shape;
   std::optional<Format> format;
   Container container = Container::none;
   bool ranked = true;
+  // Of a container: how many dimensions each tensor in it has; kNoItems where there is none, which goes with any.
+  int item_rank = kUnknownRank;
 
   static TensorType unranked(DType dtype);
-  static TensorType of(Container container, DType dtype);
+  static TensorType of(Container container, DType dtype, int item_rank = kUnknownRank);
+  TensorType item() const;  // a tensor in a container: of unknown sizes and, where that is not known, of unknown rank
   bool is_packed() const { return format.has_value(); }
   bool is_static() const;  // one tensor with constant dimensions
   size_t rank() const { return shape.size(); }
+  int rank_or_unknown() const { return ranked ? static_cast<int>(shape.size()) : kUnknownRank; }  // of a tensor
   bool operator==(const TensorType& other) const;  // a type of unknown rank equals none, not even itself
 };
 
 // Whether a value can be of both types: dimensions that are not both constant may turn out equal.
 bool may_be_same(const TensorType& a, const TensorType& b);
 
-std::string to_string(const TensorType& type);  // "f32[B,S,384]", "mxint8[30522,384]", "f32[*]" (any rank), "seq(f32)"
-TensorType parse_type(std::string_view text);   // throws Error
+int joined_item_rank(int a, int b);  // of tensors of both kinds
+
+// "f32[B,S,384]", "mxint8[30522,384]", "f32[*]" (any rank), "seq(f32)", "seq(f32:4)" (of four dimensions each),
+// "seq(f32:none)" (without items)
+std::string to_string(const TensorType& type);
+TensorType parse_type(std::string_view text);  // throws Error
 
 }  // namespace hone

@@ -9,6 +9,7 @@
 #include "base/philox.h"
 #include "base/stop.h"
 #include "base/text.h"
+#include "jobs/fitting_sizes.h"
 #include "ops/calls.h"
 #include "ops/elements.h"
 
@@ -38,8 +39,6 @@ Tensor made_up(const Graph& graph, ValueId input, const std::vector<int64_t>& sh
   }
   return Tensor::from_doubles(value.type.dtype, shape, values);
 }
-
-constexpr int64_t kSequence = 128;  // tokens: most sentences, and what encoders are commonly timed with
 
 constexpr int64_t kChannels = 3, kImageSize = 224;  // of inputs [N,C,H,W]: colour, and what classifiers are trained on
 
@@ -82,25 +81,34 @@ Bindings bind_symbols(const Graph& graph, const ShapeOptions& options) {
   }
   const int64_t limit = noted(graph, "max_positions").value_or(std::numeric_limits<int64_t>::max());
   const int64_t image_size = noted(graph, "image_size").value_or(kImageSize);
-  const int64_t sequence = options.sequence.value_or(std::min(kSequence, limit));
+  const int64_t sequence = options.sequence.value_or(std::min(options.usual_sequence, limit));
   if (options.batch < 1 || sequence < 1)
     fail("batch {} and sequence {}: at least 1 is needed", options.batch, sequence);
-  Bindings bindings;
+  const Bindings beside_constants = sizes_beside_constants(graph);
+  Bindings bindings = options.dims;
+  std::vector<std::string> free;  // guessed, and might as well be more
   for (ValueId v : graph.arguments()) {
     const Shape& shape = graph.type(v).shape;
     for (size_t axis = 0; axis < shape.size(); ++axis) {
       std::vector<std::string> names;
       shape[axis].collect_symbols(names);
-      const bool image = shape.size() == 4;
-      for (const std::string& name : names)
-        bindings.emplace(name, axis == 0            ? options.batch
-                               : image && axis == 1 ? kChannels
-                               : image              ? image_size
-                               : axis == 1          ? sequence
-                                                    : 1);
+      const bool is_batch = axis == 0, is_channels = shape.size() == 4 && axis == 1;
+      for (const std::string& name : names) {
+        if (bindings.contains(name)) continue;
+        const auto known = beside_constants.find(name);
+        const bool is_known = known != beside_constants.end() && !is_batch;
+        bindings[name] = is_batch            ? options.batch
+                         : is_known          ? known->second
+                         : is_channels       ? kChannels
+                         : shape.size() == 4 ? image_size
+                         : axis == 1         ? sequence
+                                             : 1;
+        const bool is_sequence = axis == 1 && shape.size() != 4;
+        if (!is_batch && !is_known && !is_channels && !(is_sequence && options.sequence)) free.push_back(name);
+      }
     }
   }
-  for (const auto& [name, size] : options.dims) bindings[name] = size;
+  bindings = fitting_sizes(graph, bindings, free, limit);
   for (ValueId v : graph.arguments()) {
     const Shape& shape = graph.type(v).shape;
     if (shape.size() < 2 || limit == std::numeric_limits<int64_t>::max()) continue;

@@ -13,11 +13,13 @@ namespace hone {
 // the symbol of their second dimension (usually S); `dims` names any symbol and wins.
 struct ShapeOptions {
   int64_t batch = 1;
-  std::optional<int64_t> sequence;  // none: 128, or the positions that the model has when those are fewer
+  std::optional<int64_t> sequence;  // none: the usual, or the positions that the model has when those are fewer
   Bindings dims;
+  int64_t usual_sequence = 128;  // tokens: most sentences, and what encoders are commonly timed with
 };
 
-// A value for every symbol of the inputs; throws Error for a name in `dims` that is no symbol of the model, and for a
+// A value for every symbol of the inputs: what the options say; else what the weights that it meets say; else what is
+// usual, or more where windows leave nothing of that. Throws Error for a name in `dims` that is no symbol of the model, and for a
 // sequence longer than the model has positions.
 Bindings bind_symbols(const Graph& graph, const ShapeOptions& options);
 

@@ -104,8 +104,9 @@ void gather_choices(const Graph& graph, QuantizationPlan& plan, std::vector<Quan
     gather_choices(graph.node(inner.node).subgraphs[inner.body], inner.plan, constants, result);
 }
 
-// Values that several layers read in one format count once. Those whose size depends on data are left out.
-std::optional<InputBits> input_bits(const Graph& graph, const std::vector<QuantizeChoice>& activations) {
+// Values that several layers read in one format count once. Those whose size depends on data are left out. Throws Error
+// where sizes that the model takes are not guessed.
+std::optional<InputBits> counted_input_bits(const Graph& graph, const std::vector<QuantizeChoice>& activations) {
   const Bindings bindings = bind_symbols(graph, ShapeOptions());
   std::set<std::pair<ValueId, std::string>> seen;
   double elements = 0, before = 0, after = 0;
@@ -127,6 +128,14 @@ std::optional<InputBits> input_bits(const Graph& graph, const std::vector<Quanti
   for (const auto& [symbol, value] : bindings)
     shapes += fmt::format("{}{}={}", shapes.empty() ? "" : " ", symbol, value);
   return InputBits{before / elements, after / elements, shapes};
+}
+
+std::optional<InputBits> input_bits(const Graph& graph, const std::vector<QuantizeChoice>& activations) {
+  try {
+    return counted_input_bits(graph, activations);
+  } catch (const Error&) {  // a figure of the report that there is none of; the model is written all the same
+    return std::nullopt;
+  }
 }
 
 }  // namespace

@@ -112,14 +112,6 @@ constexpr double kMostFlops = 2e10;       // a second or so of generated code
 constexpr double kMostInterpreted = 2e9;  // a second or two of the reference
 constexpr int64_t kMostWeights = 2'000'000'000;  // bytes; laying them out for kernels takes a second or two
 
-Bindings short_sizes(const Graph& graph) {
-  try {
-    return bind_symbols(graph, {.sequence = kTokens});
-  } catch (const Error&) {  // a model of fewer positions
-    return bind_symbols(graph, {});
-  }
-}
-
 double flops_of(const Graph& graph) {
   double flops = 0;
   for (NodeId id : graph.nodes()) flops += node_flops(graph, id);
@@ -133,6 +125,8 @@ Outputs run_once(const Graph& graph, const NamedTensors& inputs, int optimise) {
   return Session(graph, std::move(options)).run(inputs);
 }
 
+std::string first_line(const std::string& text) { return text.substr(0, text.find('\n')); }
+
 // What the graph in memory gives on made-up inputs; or why it was not run.
 struct Trial {
   NamedTensors inputs;
@@ -144,7 +138,7 @@ struct Trial {
 Trial tried(const Graph& graph) {
   Trial trial;
   try {
-    const Bindings bindings = short_sizes(graph);
+    const Bindings bindings = bind_symbols(graph, {.dims = {}, .usual_sequence = kTokens});
     trial.inputs = default_inputs(graph, bindings, 1);
     const Graph shaped = specialise(graph, bindings);
     trial.flops = flops_of(shaped);
@@ -157,16 +151,15 @@ Trial tried(const Graph& graph) {
       trial.not_run = fmt::format("its weights take {}", human_bytes(static_cast<double>(bytes)));
     else trial.outputs = run_once(graph, trial.inputs, 2);
   } catch (const Error& error) {
-    trial.not_run = error.what();
-    trial.not_run.resize(std::min(trial.not_run.find('\n'), trial.not_run.size()));
+    trial.not_run = first_line(error.what());
   }
   return trial;
 }
 
+// Of sequences and optionals: that it is one, of that element type.
 bool same_bits(const Tensor& a, const Tensor& b) {
-  if (a.container() != b.container() || a.type() != b.type()) return false;
   if (a.container() == Container::none) return a.same_bits(b);
-  return true;  // sequences and optionals: that it is one, of that type
+  return a.container() == b.container() && a.dtype() == b.dtype();
 }
 
 // The largest difference and the largest magnitude; NaN and infinities must stand in the same places, else infinite.
@@ -229,12 +222,18 @@ std::string close_run(const std::string& path, const Graph& written, const Graph
     const double scale = std::max(found.largest, 1e-30);
     double bound = least_bound(outputs[i], found.largest);
     if (found.difference > bound) {
-      if (trial.flops > kMostInterpreted)
+      const auto apart = [&](const std::string& why) {
         return fmt::format(
             "outputs differ by {:.1e} of the largest; the reference, which would tell how much rounding explains, was "
-            "not run: {:.0f} GFLOP",
-            found.difference / scale, 1e-9 * trial.flops);
-      if (reference.empty()) reference = run_once(written, trial.inputs, 1);
+            "not run: {}",
+            found.difference / scale, why);
+      };
+      if (trial.flops > kMostInterpreted) return apart(fmt::format("{:.0f} GFLOP", 1e-9 * trial.flops));
+      try {
+        if (reference.empty()) reference = run_once(written, trial.inputs, 1);
+      } catch (const Error& error) {
+        return apart(first_line(error.what()));
+      }
       bound = std::max(bound, kSpread * gap(trial.outputs[i], reference[i]).difference);
     }
     if (found.difference > bound)

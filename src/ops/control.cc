@@ -49,7 +49,8 @@ TensorType outside(const InferArgs& a, const Graph& body, size_t output) {
 TensorType join(const TensorType& a, const TensorType& b, const char* what) {
   if (a.dtype != b.dtype || a.container != b.container)
     fail("{} is {} in one case and {} in the other; they must have one type", what, to_string(a), to_string(b));
-  if (a.container != Container::none) return a;
+  if (a.container != Container::none)
+    return TensorType::of(a.container, a.dtype, joined_item_rank(a.item_rank, b.item_rank));
   if (!a.ranked || !b.ranked || a.rank() != b.rank()) return TensorType::unranked(a.dtype);
   TensorType result = plain_type(a.dtype, a.shape);
   for (size_t i = 0; i < result.rank(); ++i)

@@ -26,7 +26,8 @@ std::vector<TensorType> infer_optional(const InferArgs& a) {
   const TensorType content = content_type(a);
   if (is_optional(content.container)) fail("operand 0 is {}; accepted: a tensor or a sequence", to_string(content));
   const bool of_sequence = content.container == Container::sequence;
-  return {TensorType::of(of_sequence ? Container::optional_sequence : Container::optional, content.dtype)};
+  const int rank = !a.has(0) ? TensorType::kNoItems : of_sequence ? content.item_rank : content.rank_or_unknown();
+  return {TensorType::of(of_sequence ? Container::optional_sequence : Container::optional, content.dtype, rank)};
 }
 
 std::vector<Tensor> eval_optional(const EvalArgs& a) {
@@ -36,8 +37,9 @@ std::vector<Tensor> eval_optional(const EvalArgs& a) {
 }
 
 std::vector<TensorType> infer_get(const InferArgs& a) {
-  if (a[0].container == Container::optional) return {TensorType::unranked(a[0].dtype)};
-  if (a[0].container == Container::optional_sequence) return {TensorType::of(Container::sequence, a[0].dtype)};
+  if (a[0].container == Container::optional) return {a[0].item()};
+  if (a[0].container == Container::optional_sequence)
+    return {TensorType::of(Container::sequence, a[0].dtype, a[0].item_rank)};
   return {a[0]};
 }
 

@@ -25,7 +25,7 @@ using Items = std::vector<Tensor>;
 
 Items items_of(const Tensor& sequence) { return {sequence.items().begin(), sequence.items().end()}; }
 
-TensorType sequence_of(DType dtype) { return TensorType::of(Container::sequence, dtype); }
+TensorType sequence_of(DType dtype, int item_rank) { return TensorType::of(Container::sequence, dtype, item_rank); }
 
 void expect_sequence(const TensorType& type) {
   if (type.container != Container::sequence) fail("operand 0 is {}; accepted: a sequence", to_string(type));
@@ -51,11 +51,13 @@ int64_t position_in(const EvalArgs& a, size_t operand, int64_t last, int64_t fal
 }
 
 std::vector<TensorType> infer_construct(const InferArgs& a) {
+  int rank = TensorType::kNoItems;
   for (size_t i = 0; i < a.operands.size(); ++i) {
     if (!a.has(i)) fail("operand {} is absent", i);
     expect_item(a[i], a[0].dtype);
+    rank = joined_item_rank(rank, a[i].rank_or_unknown());
   }
-  return {sequence_of(a[0].dtype)};
+  return {sequence_of(a[0].dtype, rank)};
 }
 
 std::vector<Tensor> eval_construct(const EvalArgs& a) {
@@ -67,7 +69,7 @@ std::vector<Tensor> eval_construct(const EvalArgs& a) {
 std::vector<TensorType> infer_at(const InferArgs& a) {
   expect_sequence(a[0]);
   expect_position(a, 1);
-  return {TensorType::unranked(a[0].dtype)};
+  return {a[0].item()};
 }
 
 std::vector<Tensor> eval_at(const EvalArgs& a) {
@@ -79,7 +81,7 @@ std::vector<TensorType> infer_insert(const InferArgs& a) {
   expect_sequence(a[0]);
   expect_item(a[1], a[0].dtype);
   expect_position(a, 2);
-  return {a[0]};
+  return {sequence_of(a[0].dtype, joined_item_rank(a[0].item_rank, a[1].rank_or_unknown()))};
 }
 
 std::vector<Tensor> eval_insert(const EvalArgs& a) {
@@ -106,14 +108,20 @@ std::vector<TensorType> infer_length(const InferArgs& a) {
   return {plain_type(DType::i64, {})};
 }
 
+bool drops_axis(const auto& a) { return !a.has(1) && a.attributes.template get_or<int64_t>("keepdims", 1) == 0; }
+
 std::vector<TensorType> infer_split(const InferArgs& a) {
   expect_item(a[0], a[0].dtype);
-  if (a[0].ranked) checked_axis(a.attributes.get_or<int64_t>("axis", 0), a[0].rank());
+  int rank = a[0].rank_or_unknown();
+  if (a[0].ranked) {
+    checked_axis(a.attributes.get_or<int64_t>("axis", 0), a[0].rank());
+    if (drops_axis(a)) --rank;
+  }
   if (a.has(1)) {
     expect_index(a[1], "the lengths");
     if (a[1].ranked) expect_rank(a[1], 0, 1, "the lengths");
   }
-  return {sequence_of(a[0].dtype)};
+  return {sequence_of(a[0].dtype, rank)};
 }
 
 // Lengths of the parts: those given, or as many times the one given as there is, the last part maybe shorter.
@@ -144,12 +152,11 @@ std::vector<Tensor> eval_split(const EvalArgs& a) {
   const Tensor x = plain(a[0]);
   const auto axis = static_cast<int64_t>(checked_axis(a.attributes.get_or<int64_t>("axis", 0), x.shape().size()));
   const std::vector<int64_t> axes{axis};
-  const bool drop = !a.has(1) && a.attributes.get_or<int64_t>("keepdims", 1) == 0;
   Items items;
   int64_t begin = 0;
   for (int64_t part : part_lengths(a, x.shape()[static_cast<size_t>(axis)])) {
     const Tensor item = apply("slice", {&x}, {{"starts", Shape{begin}}, {"ends", Shape{begin + part}}, {"axes", axes}});
-    items.push_back(drop ? apply("squeeze", {&item}, {{"axes", axes}}) : item);
+    items.push_back(drops_axis(a) ? apply("squeeze", {&item}, {{"axes", axes}}) : item);
     begin += part;
   }
   return {Tensor::sequence(x.dtype(), std::move(items))};
@@ -157,7 +164,9 @@ std::vector<Tensor> eval_split(const EvalArgs& a) {
 
 std::vector<TensorType> infer_concat(const InferArgs& a) {
   expect_sequence(a[0]);
-  return {TensorType::unranked(a[0].dtype)};
+  TensorType joined = a[0].item();
+  if (joined.ranked && a.attributes.get_or<int64_t>("new_axis", 0) != 0) joined.shape.push_back(Dim::unknown());
+  return {joined};
 }
 
 std::vector<Tensor> eval_concat(const EvalArgs& a) {
@@ -179,7 +188,9 @@ extern constinit const OpDef sequence_empty_def{
     .operands = {},
     .attributes = kEmptyAttributes,
     .infer =
-        [](const InferArgs& a) { return std::vector{sequence_of(a.attributes.get_or<DType>("dtype", DType::f32))}; },
+        [](const InferArgs& a) {
+          return std::vector{sequence_of(a.attributes.get_or<DType>("dtype", DType::f32), TensorType::kNoItems)};
+        },
     .eval = [](const EvalArgs& a) { return std::vector{Tensor::sequence(a.results[0].dtype, {})}; },
     .no_gradient = "gradients are not followed through sequences and optionals"};
 extern constinit const OpDef sequence_construct_def{

@@ -26,13 +26,13 @@ std::vector<TensorType> infer_map(const InferArgs& a) {
   for (size_t i = 0; i < a.operands.size(); ++i) {
     if (!a.has(i)) fail("operand {} is absent", i);
     const bool is_mapped = static_cast<int64_t>(i) < inputs && a[i].container == Container::sequence;
-    expect_body_input(body, i, is_mapped ? TensorType::unranked(a[i].dtype) : a[i]);
+    expect_body_input(body, i, is_mapped ? a[i].item() : a[i]);
   }
   std::vector<TensorType> types;
   for (const Output& output : body.outputs()) {
     const TensorType& type = body.type(output.value);
     if (type.container != Container::none) fail("the body gives {}; accepted: tensors", to_string(type));
-    types.push_back(TensorType::of(Container::sequence, type.dtype));
+    types.push_back(TensorType::of(Container::sequence, type.dtype, type.rank_or_unknown()));
   }
   return types;
 }

@@ -18,13 +18,22 @@ bool is_never_negative(const Dim& dim) { return dim.least().value_or(-1) >= 0; }
 
 bool is_negative(const Dim& dim) { return (Dim(0) - dim).least().value_or(0) > 0; }
 
-// `bound` in an axis that is walked forward, between 0 and its length.
-std::optional<Dim> clamped(const Dim& bound, const Dim& length, bool assume_inside) {
+// `bound` of an axis that is walked forward, between 0 and `most`.
+std::optional<Dim> clamped(const Dim& bound, const Dim& most, bool assume_inside) {
   if (is_negative(bound)) return Dim(0);
-  if (is_negative(length - bound)) return length;
-  if (is_never_negative(bound) && is_never_negative(length - bound)) return bound;
-  if (assume_inside && !depends_on_data(bound) && !depends_on_data(length)) return bound;
+  if (is_negative(most - bound)) return most;
+  if (is_never_negative(bound) && is_never_negative(most - bound)) return bound;
+  if (assume_inside && !depends_on_data(bound) && !depends_on_data(most)) return bound;
   return std::nullopt;
+}
+
+// The first position of a backward walk, seen from its end, in [0, length - 1]: a start before the axis is its first
+// element. Whether a symbolic axis has one shows when it runs.
+std::optional<Dim> clamped_start(const Dim& start, const Dim& length) {
+  if (length.is_constant()) return clamped(start, std::max<int64_t>(length.constant() - 1, 0), false);
+  if (start == Dim(0)) return start;
+  if (is_negative(length - 1 - start)) return std::nullopt;
+  return clamped(start, length - 1, false);
 }
 
 }  // namespace
@@ -40,8 +49,9 @@ std::optional<SliceRun> slice_run(const Dim& start, const Dim& end, int64_t step
     return backward ? length - 1 - from_front : from_front;
   };
   const bool constant_start = start.is_constant() && start.constant() >= 0;
-  const auto first = clamped(forward_bound(start), length, constant_start || length.is_constant());
-  const auto last = clamped(forward_bound(end), length, length.is_constant());
+  const auto first = backward ? clamped_start(forward_bound(start), length)
+                              : clamped(forward_bound(start), length, constant_start || length.is_constant());
+  const auto last = clamped(forward_bound(end), length, !backward && length.is_constant());
   if (!first || !last) return std::nullopt;
   const Dim span = is_negative(*last - *first) ? Dim(0) : *last - *first;
   const Dim from = backward ? length - 1 - *first : *first, to = backward ? from - span : from + span;

@@ -1,5 +1,6 @@
-// Which positions of an axis a slice takes, by NumPy's rules: negative bounds count from the end, and what lies outside
-// the axis is clamped.
+// Which positions of an axis a slice takes: negative bounds count from the end, and what lies outside the axis is
+// clamped, as ONNX's Slice-13 says it: the start of a backward walk to [0, length - 1], so that one before the axis
+// takes its first element, where NumPy takes none.
 #pragma once
 
 #include <optional>
@@ -15,10 +16,10 @@ struct SliceRun {
 };
 
 // Bounds from 2^31 - 1 on mean the end, whatever the length, as exporters write them. None where symbols or data decide
-// whether a bound lies inside; but it is taken for granted that
+// whether a bound lies inside; but of a forward walk it is taken for granted that
 //   - a constant first position lies in an axis of symbolic length,
 //   - symbolic bounds lie in an axis of constant length (a table longer than any input needs),
-// so that a whole graph does not depend on data for a case that never happens; `slice` checks it when it runs.
+// so that a whole graph does not depend on data for a case that never happens; it is checked when it runs.
 std::optional<SliceRun> slice_run(const Dim& start, const Dim& end, int64_t step, const Dim& length);
 
 // Of x sliced along the axes that operand 3 or an attribute names, else the first ones; no steps: 1 along each.

@@ -1,5 +1,5 @@
-// strided_slice: the slices of NumPy and ONNX, whose bounds may be anything and be computed; `slice` is the op for
-// bounds that lie inside and positive steps.
+// strided_slice: the slices of ONNX, whose bounds may be anything and be computed; `slice` is the op for bounds that
+// lie inside and positive steps.
 #include "ops/elements.h"
 #include "ops/rules.h"
 #include "ops/slice_run.h"
@@ -50,6 +50,11 @@ std::vector<Tensor> eval_strided_slice(const EvalArgs& a) {
   int64_t offset = 0;
   for (size_t i = 0; i < axes.size(); ++i) {
     const SliceRun run = slice_run(starts[i], ends[i], steps[i], sizes[axes[i]]).value();
+    if (const Dim& declared = a.results[0].shape[axes[i]]; declared != run.count)
+      fail(
+          "positions {} to {} do not lie in axis {}, which has {}; accepted: bounds inside it, as the {} positions of "
+          "the result say",
+          starts[i], ends[i], axes[i], sizes[axes[i]], declared.to_string());
     offset += run.start.constant() * strides[axes[i]];
     if (run.count.constant() > 1) strides[axes[i]] *= run.step;  // otherwise a step may be longer than any axis
   }
@@ -66,8 +71,8 @@ std::optional<std::vector<Move>> strided_moves(const MoveArgs& a) {
 extern constinit const OpDef strided_slice_def{
     .name = "strided_slice",
     .doc =
-        "x[start:end:step] along axes as in NumPy: negative bounds count from the end, bounds outside are clamped, "
-        "negative steps walk backward.",
+        "x[start:end:step] along axes as in ONNX: negative bounds count from the end, bounds outside are clamped, "
+        "negative steps walk backward, from the first element where the start lies before it.",
     .operands = {"x", computed("computed_starts"), computed("computed_ends"), computed("computed_axes"),
                  computed("computed_steps")},
     .attributes = kAttributes,

@@ -1,4 +1,5 @@
-// Common subexpressions: equal ops on equal operands with equal attributes, and anonymous constants of equal contents.
+// Common subexpressions: equal ops on equal operands with equal attributes, and constants of equal contents that are
+// anonymous or come from one tensor.
 #include <algorithm>
 #include <map>
 #include <span>
@@ -13,6 +14,8 @@
 
 namespace hone {
 namespace {
+
+constexpr std::string_view kMoved[] = {".folded", ".transposed"};
 
 // Constants with a label keep it: rules name them, files list them.
 void merge_constants(Graph& graph) {
@@ -33,6 +36,39 @@ void merge_constants(Graph& graph) {
       merged = true;
     }
     if (!merged) seen.emplace(hash, id);
+  }
+  graph.erase_unused_constants();
+}
+
+// A label without what folding and transposing put behind it: that of the tensor in the file.
+std::string_view stem(std::string_view label) {
+  for (;;) {
+    const std::string_view name = label.substr(0, label.find_last_not_of("0123456789") + 1);
+    const auto suffix = std::ranges::find_if(kMoved, [&](std::string_view each) { return name.ends_with(each); });
+    if (suffix == std::end(kMoved) || name.size() == suffix->size()) return label;
+    label = name.substr(0, name.size() - suffix->size());
+  }
+}
+
+// A table that a last layer reads transposed has been transposed twice, and is the same again: one weight, under its
+// own name. Tensors that the file holds twice stay two.
+void merge_moved_weights(Graph& graph) {
+  std::map<std::string_view, std::vector<ValueId>> by_stem;
+  for (ValueId id : graph.constants())
+    if (const Value& value = graph.value(id); !value.label.empty() && value.constant->container() == Container::none)
+      by_stem[stem(value.label)].push_back(id);
+  const auto length = [&](ValueId id) { return graph.value(id).label.size(); };
+  for (auto& [label, made] : by_stem) {
+    std::ranges::stable_sort(made, {}, length);
+    for (size_t i = 1; i < made.size(); ++i) {
+      check_stop();
+      const Tensor& tensor = *graph.constant(made[i]);
+      const auto same =
+          std::ranges::find_if(made.begin(), made.begin() + static_cast<ptrdiff_t>(i), [&](ValueId other) {
+            return graph.type(other) == tensor.type() && graph.constant(other)->same_bits(tensor);
+          });
+      if (same != made.begin() + static_cast<ptrdiff_t>(i)) graph.replace_all_uses(made[i], *same);
+    }
   }
   graph.erase_unused_constants();
 }
@@ -62,6 +98,7 @@ uint64_t fingerprint(const Attributes& attributes) {
 
 Graph merge_common(Graph graph, const PassContext&) {
   merge_constants(graph);
+  merge_moved_weights(graph);
   std::map<std::tuple<const OpDef*, uint64_t, std::vector<ValueId>>, std::vector<NodeId>> seen;
   const std::vector<NodeId> nodes(graph.nodes().begin(), graph.nodes().end());
   for (NodeId id : nodes) {
@@ -87,7 +124,9 @@ Graph merge_common(Graph graph, const PassContext&) {
 
 extern constinit const PassDef merge_common_def{
     .name = "merge_common",
-    .doc = "Nodes that compute the same from the same become one; so do anonymous constants of the same bits.",
+    .doc =
+        "Nodes that compute the same from the same become one; so do constants of the same bits that are anonymous or "
+        "were moved from one tensor of the file.",
     .run = merge_common};
 
 }  // namespace hone

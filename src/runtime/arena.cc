@@ -152,6 +152,7 @@ bool is_laid_out_in_runs(const Graph& graph, ValueId v) {
 }
 
 PlaneSizes plane_sizes(const TensorType& type, std::span<const int64_t> shape) {
+  if (type.dtype == DType::string) return {};
   if (!type.is_packed()) return {checked_mul(element_count(shape), size_bytes(type.dtype))};
   const PlaneBytes bytes = plane_bytes(*type.format, shape);
   return {bytes.codes, bytes.scales, bytes.zero_points, bytes.global};

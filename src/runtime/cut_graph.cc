@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "ir/decided_sizes.h"
 #include "ops/evaluate.h"
 
 namespace hone {
@@ -13,8 +14,8 @@ void note_sizes(const Shape& before, const Shape& after, Bindings& found) {
     if (before[i].is_symbol() && after[i].is_constant()) found[before[i].to_string()] = after[i].constant();
 }
 
-void set_sizes(Graph& graph, NodeId n, const Bindings& sizes) {
-  const Attributes known = substituted(graph.node(n).attributes, sizes);
+void set_sizes(Graph& graph, NodeId n, const DecidedSizes& decided, const Bindings& sizes) {
+  const Attributes known = substituted(decided.substituted(graph.node(n).attributes), sizes);
   for (const auto& [name, value] : known.items())
     if (std::holds_alternative<Dim>(value) || std::holds_alternative<Shape>(value)) graph.set_attribute(n, name, value);
 }
@@ -25,15 +26,18 @@ void set_sizes(Graph& graph, NodeId n, const Bindings& sizes) {
 // `found`: gets sizes that depended on data when the graph was made, and do not any more.
 void evaluate_constants(Graph& graph, Bindings& found) {
   FoldBudget budget = FoldBudget::of(graph);
+  DecidedSizes decided;
   for (NodeId n : std::vector<NodeId>(graph.nodes().begin(), graph.nodes().end())) {
-    if (is_symbolic(graph.node(n).attributes)) set_sizes(graph, n, found);
+    if (is_symbolic(graph.node(n).attributes)) set_sizes(graph, n, decided, found);
     std::vector<Shape> before;
     for (ValueId v : graph.node(n).results) before.push_back(graph.type(v).shape);
     graph.reinfer(n);
     const std::optional<std::vector<Tensor>> results = known_results(graph, graph.node(n), budget);
-    for (size_t i = 0; i < before.size(); ++i)
-      note_sizes(before[i], results ? to_shape((*results)[i].shape()) : graph.type(graph.node(n).results[i]).shape,
-                 found);
+    for (size_t i = 0; i < before.size(); ++i) {
+      const Shape now = results ? to_shape((*results)[i].shape()) : graph.type(graph.node(n).results[i]).shape;
+      note_sizes(before[i], now, found);
+      decided.note(before[i], now);
+    }
     if (!results) continue;
     for (size_t i = 0; i < results->size(); ++i) {
       const ValueId old = graph.result(n, static_cast<int>(i));

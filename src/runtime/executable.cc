@@ -543,6 +543,8 @@ std::vector<Tensor> Executable::outputs(std::span<const OutputMemory> memory, co
       }
     } else if (const Tensor* own = constant(v); own && own->is_packed() && updates == kNone) {
       outputs.push_back(unpack(*own));
+    } else if (own && own->dtype() == DType::string) {
+      outputs.push_back(*own);
     } else {
       const Tensor shared = view(v, workspace);
       OutputMemory planes;

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "io/onnx/onnx.pb.h"
+#include "io/onnx/tensors.h"
 #include "ir/text.h"
 #include "ops/evaluate.h"
 #include "tests/io/temporary_folder.h"
@@ -181,6 +182,46 @@ TEST(OnnxImport, ALoopWhoseValueGrowsHasNoFixedSize) {
   verify(import.graph);
   const std::map<std::string, Tensor> inputs{{"n", Tensor::scalar<int64_t>(2)}, {"x", floats({2}, {1, 2})}};
   EXPECT_EQ(evaluate(import.graph, inputs)[0].to_floats(), (std::vector<float>{1, 2, 1, 2, 1, 2}));
+}
+
+// As PyTorch writes tensor_split: a loop that fills a sequence with slices, of which one is normalised.
+TEST(OnnxImport, ItemsOfASequenceThatALoopFillsHaveARank) {
+  ModelProto model = model_of_opset(17);
+  GraphProto& graph = *model.mutable_graph();
+  add_input(graph, "x", TensorProto::FLOAT, {"2", "S", "4"});
+  add_input(graph, "n", TensorProto::INT64, {});
+  add_node(*graph.mutable_node(), "SequenceEmpty", {}, {"none"});
+  NodeProto& loop = add_node(*graph.mutable_node(), "Loop", {"n", "", "none"}, {"parts"});
+  GraphProto& body = add_graph(loop, "body");
+  add_input(body, "i", TensorProto::INT64, {});
+  add_input(body, "go", TensorProto::BOOL, {});
+  add_input(body, "before", TensorProto::FLOAT, {});
+  add_integers(body, "one", {1});
+  add_node(*body.mutable_node(), "Identity", {"go"}, {"go_on"});
+  add_node(*body.mutable_node(), "Unsqueeze", {"i", "axis"}, {"start"});
+  add_integers(body, "axis", {0});
+  add_node(*body.mutable_node(), "Add", {"start", "one"}, {"end"});
+  add_node(*body.mutable_node(), "Slice", {"x", "start", "end", "one"}, {"slice"});
+  add_node(*body.mutable_node(), "SequenceInsert", {"before", "slice"}, {"after"});
+  add_output(body, "go_on");
+  add_output(body, "after");
+  add_integers(graph, "last", {-1});
+  add_integers(graph, "no_axes", {0});
+  add_node(*graph.mutable_node(), "Squeeze", {"last", "no_axes"}, {"position"});
+  add_node(*graph.mutable_node(), "SequenceAt", {"parts", "position"}, {"part"});
+  *graph.add_initializer() = onnx::to_proto(floats({4}, {1, 1, 1, 1}), "scale");
+  add_node(*graph.mutable_node(), "LayerNormalization", {"part", "scale"}, {"y"});
+  add_output(graph, "y");
+  const OnnxImport import = import_message(model);
+  ASSERT_TRUE(import.unsupported.empty()) << import.unsupported[0].reason;
+  verify(import.graph);
+  const std::map<std::string, Tensor> inputs{{"n", Tensor::scalar<int64_t>(2)},
+                                             {"x", floats({2, 2, 4}, {0, 0, 0, 0, 3, 3, -3, -3,  //
+                                                                      0, 0, 0, 0, 5, -5, 5, -5})}};
+  const Tensor y = evaluate(import.graph, inputs)[0];
+  EXPECT_EQ(y.shape(), (std::vector<int64_t>{2, 1, 4}));
+  const std::vector<float> signs{1, 1, -1, -1, 1, -1, 1, -1};
+  for (size_t i = 0; i < signs.size(); ++i) EXPECT_NEAR(y.to_floats()[i], signs[i], 1e-5);
 }
 
 TEST(OnnxImport, AFunctionIsInlinedWithTheAttributesOfItsCall) {

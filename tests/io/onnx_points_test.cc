@@ -68,6 +68,41 @@ TEST(OnnxGemm, OfWeightsIsRecognisedAsLinear) {
   }
 }
 
+TEST(OnnxGemm, DoesNotReadWhatABetaOf0Leaves) {
+  const Tensor a = f32({1, 2}, {1, 2}), b = f32({2, 2}, {1, 2, 3, 4}), c = f32({1, 2}, {NAN, INFINITY});
+  for (const char* op : {"Gemm", "FusedGemm"}) {
+    OneNode gemm(op, 13);
+    if (std::string_view(op) == "FusedGemm") gemm.domain("com.microsoft", 1).set("activation", "Relu");
+    gemm.input("f32[1,2]").constant(b).constant(c).set("beta", 0.f);
+    EXPECT_EQ(gemm.run({a})[0].to_floats(), (Floats{7, 10})) << op;
+  }
+  const Tensor nothing = OneNode("Gemm", 13).input("f32[1,2]").constant(b).set("alpha", 0.f).run({c})[0];
+  for (float y : nothing.to_floats()) EXPECT_TRUE(std::isnan(y)) << "A and B are read whatever alpha is";
+}
+
+// Numbers other than 0 and 1, as ONNX Runtime takes them: for 0, for 1, or not at all.
+TEST(OnnxFlags, OfOtherNumbersMeanWhatTheOperatorTakesThemFor) {
+  for (const int64_t flag : {2, -1}) {
+    EXPECT_EQ(OneNode("ReduceSum", 13).input("f32[2,3]").constant(i64({1}, {1})).set("keepdims", flag).type(),
+              "f32[2]");
+    EXPECT_EQ(OneNode("ArgMax", 13).input("f32[2,3]").set("axis", 1).set("keepdims", flag).type(), "i64[2]");
+    const Tensor x = f32({3}, {1, 3, 3});
+    EXPECT_EQ(OneNode("ArgMax", 13).input("f32[3]").set("select_last_index", flag).run({x})[0].to_integers(),
+              (Integers{2}));
+    EXPECT_EQ(
+        OneNode("TopK", 11, 2).input("f32[3]").constant(i64({1}, {1})).set("largest", flag).run({x})[0].to_floats(),
+        (Floats{1}));
+    EXPECT_EQ(OneNode("Reshape", 14).input("f32[2,3]").constant(i64({2}, {0, 3})).set("allowzero", flag).type(),
+              "f32[2,3]");
+    EXPECT_EQ(OneNode("Gemm", 13).input("f32[2,3]").constant(counting({4, 3})).set("transB", flag).type(), "f32[2,4]");
+    OneNode pool("MaxPool", 12);
+    pool.input("f32[1,1,5,5]").set("kernel_shape", Integers{2, 2}).set("strides", Integers{2, 2});
+    EXPECT_EQ(pool.set("ceil_mode", flag).type(), "f32[1,1,2,2]");
+    const OneNode sum = OneNode("CumSum", 14).input("f32[3]").constant(i64({}, {0})).set("exclusive", flag);
+    EXPECT_NE(test::error_of([&] { sum.import(); }).find("accepted: 0, 1"), std::string::npos);
+  }
+}
+
 TEST(OnnxEinsum, AProductOfTwoOperandsIsAMatmul) {
   const struct {
     const char* equation;

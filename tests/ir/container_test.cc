@@ -8,9 +8,11 @@ namespace hone {
 namespace {
 
 TEST(ContainerType, ReadsBackAsItIsWritten) {
-  for (const char* text : {"seq(f32)", "opt(i64)", "opt(seq(bool))", "f32[*]", "mxint8[*]", "f8e4m3fn[2,3]", "u4[S]"})
+  for (const char* text : {"seq(f32)", "opt(i64)", "opt(seq(bool))", "f32[*]", "mxint8[*]", "f8e4m3fn[2,3]", "u4[S]",
+                           "seq(f32:4)", "opt(i64:0)", "opt(seq(f16:2))", "seq(string:none)"})
     EXPECT_EQ(to_string(parse_type(text)), text);
-  for (const char* text : {"seq(f32", "opt(seq(f32)", "seq(mxint8)", "seq()"})
+  for (const char* text :
+       {"seq(f32", "opt(seq(f32)", "seq(mxint8)", "seq()", "seq(f32:)", "seq(f32:-1)", "seq(f32:65)", "seq(f32:two)"})
     EXPECT_THROW(parse_type(text), Error) << text;
 }
 
@@ -33,9 +35,23 @@ TEST(Container, HoldsTensorsOfOneDtype) {
   EXPECT_TRUE(sequence.same_bits(Tensor::sequence(DType::f32, {a, b})));
   EXPECT_FALSE(sequence.same_bits(Tensor::sequence(DType::f32, {b, a})));
   EXPECT_THROW(Tensor::sequence(DType::i64, {a}), Bug);
-  EXPECT_EQ(to_string(Tensor::optional(sequence.type(), sequence).type()), "opt(seq(f32))");
+  EXPECT_EQ(to_string(Tensor::optional(sequence.type(), sequence).type()), "opt(seq(f32:1))");
   EXPECT_EQ(Tensor::optional(a.type(), std::nullopt).items().size(), 0u);
   EXPECT_THROW(sequence.to_floats(), Error);
+}
+
+TEST(Container, KnowsTheDimensionsThatItsItemsHaveInCommon) {
+  const Tensor vector(DType::f32, {2}), other(DType::f32, {3}), matrix(DType::f32, {2, 2});
+  const auto type = [](const std::vector<Tensor>& items) { return Tensor::sequence(DType::f32, items).type(); };
+  EXPECT_EQ(to_string(type({vector, other})), "seq(f32:1)");
+  EXPECT_EQ(to_string(type({vector, matrix})), "seq(f32)");
+  EXPECT_EQ(to_string(type({})), "seq(f32:none)");
+  EXPECT_EQ(to_string(type({vector}).item()), "f32[?]");
+  EXPECT_EQ(to_string(type({}).item()), "f32[*]");
+  EXPECT_TRUE(may_be_same(type({}), type({matrix}))) << "nothing goes with anything";
+  EXPECT_FALSE(may_be_same(type({vector}), type({matrix})));
+  EXPECT_TRUE(fits(Tensor::sequence(DType::f32, {}), parse_type("seq(f32:2)")));
+  EXPECT_FALSE(fits(Tensor::sequence(DType::f32, {vector}), parse_type("seq(f32:2)")));
 }
 
 TEST(UnknownSizes, BecomeSymbolsThatDifferFromAllOthers) {

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <limits>
 #include <thread>
 
 #include "base/philox.h"
@@ -29,6 +30,31 @@ TEST(Dim, PrintsWhatItParses) {
                            "(B/S)*(S/3)", "((S+1)/2+1)/3", "-3*B-4", "-(S/2)", "-(S/2)+B"}) {
     EXPECT_EQ(d(text).to_string(), text);
     EXPECT_EQ(d(d(text).to_string().c_str()), d(text)) << text;
+  }
+}
+
+// Whatever an i64 holds: exporters write its least as "to the beginning".
+TEST(Dim, ReadsBackEveryCoefficient) {
+  constexpr int64_t kLeast = std::numeric_limits<int64_t>::min(), kMost = std::numeric_limits<int64_t>::max();
+  EXPECT_EQ(d("-9223372036854775808").constant(), kLeast);
+  EXPECT_EQ(d("S-9223372036854775808"), d("S") + kLeast);
+  EXPECT_EQ(d("T-9223372036854775808*S"), d("T") + d("S") * kLeast);
+  EXPECT_EQ(d("-S/2"), d("(-S)/2")) << "a sign stands nearer than a division";
+  EXPECT_EQ(d("T-S/2"), d("T") - d("S/2"));
+  for (const char* text : {"9223372036854775808", "-9223372036854775809", "S-92233720368547758080"})
+    EXPECT_NE(test::error_of([&] { d(text); }).find("below 2^63"), std::string::npos) << text;
+  Philox random(5);
+  const auto coefficient = [&]() -> int64_t {
+    const int64_t edges[] = {kLeast, kLeast + 1, kMost, -1, 1, 0};
+    const uint32_t pick = random.below(12);
+    return pick < 6 ? edges[pick] : static_cast<int64_t>(random.next() << 32 | random.next()) >> random.below(63);
+  };
+  for (int round = 0; round < 500; ++round) {
+    const Dim factors[] = {Dim(1), d("S"), d("B*S"), d("(S+1)/2"), d("T*(B/3)")};
+    Dim sum;
+    for (const Dim& factor : factors)
+      if (random.below(2) == 0) sum = sum + factor * coefficient();
+    EXPECT_EQ(Dim::parse(sum.to_string()), sum) << sum.to_string();
   }
 }
 

@@ -2,6 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include <bit>
+#include <cmath>
+
 #include "base/philox.h"
 #include "tests/ir/test_ops.h"
 
@@ -45,6 +48,47 @@ TEST(Text, RoundTripsAttributesOfEveryKind) {
   EXPECT_EQ(g.metadata.at("family"), "bert \"x\"\n");
   expect_round_trip(g);
   EXPECT_TRUE(parse(print(g)).node(0).attributes.same(a));
+}
+
+// Random attributes of every kind whose text is not a name, extremes among them.
+TEST(Text, RoundTripsWhateverAttributesHold) {
+  Philox random(9);
+  const auto bits = [&] { return random.next() << 32 | random.next(); };
+  const auto integer = [&]() -> int64_t {
+    const int64_t edges[] = {INT64_MIN, INT64_MAX, 0, -1};
+    const uint32_t pick = random.below(8);
+    return pick < 4 ? edges[pick] : static_cast<int64_t>(bits());
+  };
+  const auto number = [&] {
+    const auto any = std::bit_cast<double>(bits());
+    return std::isnan(any) ? -0.0 : any;
+  };
+  const auto text = [&] {
+    std::string made;
+    for (uint32_t i = random.below(9); i > 0; --i) made += static_cast<char>(random.below(256));
+    return made;
+  };
+  const auto several = [&](auto one) {
+    std::vector<decltype(one())> made;
+    for (uint32_t i = random.below(4); i > 0; --i) made.push_back(one());
+    return made;
+  };
+  for (int round = 0; round < 200; ++round) {
+    const Attributes given{{"i", integer()},
+                           {"n", number()},
+                           {"s", text()},
+                           {"is", several(integer)},
+                           {"ns", several(number)},
+                           {"ss", several(text)},
+                           {"dim", Dim(integer())},
+                           {"shape", to_shape(several(integer))},
+                           {"t", Tensor::of<int64_t>({2}, {integer(), integer()})}};
+    Graph g;
+    g.add_output(g.emit(test::every_def, {}, given), text());
+    const Graph again = parse(print(g));
+    EXPECT_TRUE(again.node(0).attributes.same(given)) << print(g);
+    EXPECT_EQ(again.outputs()[0].label, g.outputs()[0].label);
+  }
 }
 
 TEST(Text, RoundTripsAbsentOperandsAndSeveralResults) {

@@ -70,6 +70,40 @@ TEST_F(DefaultInputs, SymbolsAreBoundByPlaceAndByName) {
             (Bindings{{"N", 2}, {"C", 128}, {"H", 9}}));
 }
 
+TEST_F(DefaultInputs, SizesAreThoseOfTheWeightsTheyMeet) {
+  const Graph graph = test::parse(R"(
+    %x : f32[B,F] = input "x"  %p : f32[N,C,H,W] = input "p"  %s : f32[G,T] = input "s"
+    %w : f32[2,6] = const "w" {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12}
+    %k : f32[1,2,1,1] = const "k" {1, 2}
+    %b : f32[5] = const "b" {1, 2, 3, 4, 5}
+    %y = linear %x, %w
+    %c = conv %p, %k {groups=2}
+    %a = add %s, %b
+    return %y, %c, %a)");
+  EXPECT_EQ(bind_symbols(graph, {}),
+            (Bindings{{"B", 1}, {"F", 6}, {"N", 1}, {"C", 4}, {"H", 224}, {"W", 224}, {"G", 1}, {"T", 5}}));
+  EXPECT_EQ(bind_symbols(graph, {.dims = {{"F", 7}}}).at("F"), 7) << "what is given is given";
+}
+
+// Five volumes of three taps, and half of what is left: a size of 1 leaves nothing.
+TEST_F(DefaultInputs, SizesThatLeaveNothingAreLarger) {
+  const Graph graph = test::parse(R"(
+    %x : f32[B,1,D,H,W] = input "x"
+    %y = max_pool %x {kernel_shape=[3,3,3]}
+    %z = max_pool %y {kernel_shape=[3,3,3], strides=[2,2,2]}
+    return %z)");
+  EXPECT_EQ(bind_symbols(graph, {}), (Bindings{{"B", 1}, {"D", 16}, {"H", 16}, {"W", 16}}));
+  EXPECT_EQ(bind_symbols(graph, {.dims = {{"D", 2}}}), (Bindings{{"B", 1}, {"D", 2}, {"H", 1}, {"W", 1}}))
+      << "no size beside the given one would help";
+  const Graph sound = test::parse(R"(
+    %x : f32[B,T] = input "x"
+    %r = reshape %x {shape=[B,1,T]}
+    %y = max_pool %r {kernel_shape=[400], strides=[320]}
+    return %y)");
+  EXPECT_EQ(bind_symbols(sound, {}), (Bindings{{"B", 1}, {"T", 1024}}));
+  EXPECT_EQ(bind_symbols(sound, {.sequence = 50, .dims = {}}), (Bindings{{"B", 1}, {"T", 50}}));
+}
+
 TEST_F(DefaultInputs, SizesThatTheModelCannotTakeAreRefused) {
   const Graph graph = encoder();
   const auto error = [&](const ShapeOptions& options) { return error_of([&] { bind_symbols(graph, options); }); };

@@ -73,6 +73,29 @@ TEST(Sequence, ATensorIsCutIntoPartsAndPutTogetherAgain) {
   EXPECT_NE(error_of("sequence_concat", {numbers({})}, columns).find("at least one item"), std::string::npos);
 }
 
+// What is taken out has the dimensions of what was put in.
+TEST(Sequence, ItsItemsHaveTheRankOfWhatIsInserted) {
+  const Graph graph = test::parse(R"(
+    %x : f32[B,3,4] = input "x"  %v : f32[N] = input "v"  %i : i64[] = input "i"
+    %none  = sequence_empty
+    %one   = sequence_insert %none, %x
+    %two   = sequence_insert %one, %x, %i
+    %fewer = sequence_erase %two
+    %item  = sequence_at %fewer, %i
+    %stack = sequence_concat %two {axis=0, new_axis=1}
+    %rows  = sequence_split %x {axis=1, keepdims=0}
+    %mixed = sequence_insert %two, %v
+    %any   = sequence_at %mixed, %i
+    %nothing = sequence_at %none, %i
+    %o     = optional %x
+    %inside = optional_get_element %o
+    return %item, %stack, %rows, %mixed, %any, %nothing, %o, %inside)");
+  std::vector<std::string> types;
+  for (const Output& output : graph.outputs()) types.push_back(to_string(graph.type(output.value)));
+  EXPECT_EQ(types, (std::vector<std::string>{"f32[_1,_2,_3]", "f32[_4,_5,_6,_7]", "seq(f32:2)", "seq(f32)", "f32[*]",
+                                             "f32[*]", "opt(f32:3)", "f32[_8,_9,_10]"}));
+}
+
 // Items of s and t one by one, x and the capture c as they are.
 constexpr const char* kMap = R"(graph g {
   %s : seq(f32) = input "s"

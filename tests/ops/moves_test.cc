@@ -109,6 +109,10 @@ TEST(StridedSlice, ClampsBoundsAndWalksBackward) {
   EXPECT_EQ(slice(100, -4, -1), (Ints{4, 3, 2}));
   EXPECT_EQ(slice(3, 1, 1), (Ints{}));
   EXPECT_EQ(slice(0, 4, -1), (Ints{}));
+  EXPECT_EQ(slice(-100, kLeast, -1), (Ints{0}));  // the start is clamped into the axis, the end to before it
+  EXPECT_EQ(slice(kLeast, kLeast, -3), (Ints{0}));
+  EXPECT_EQ(slice(-6, -100, -1), (Ints{0}));
+  EXPECT_EQ(slice(-6, 0, -1), (Ints{}));
   EXPECT_EQ(slice(0, 5, kMost), (Ints{0}));
   EXPECT_NE(error_of("strided_slice", {iota(5)},
                      {{"axes", Ints{0}}, {"starts", Shape{0}}, {"ends", Shape{1}}, {"steps", Shape{0}}})
@@ -134,6 +138,11 @@ TEST(StridedSlice, KnowsSymbolicCountsWhereNoDataDecidesThem) {
   EXPECT_EQ(type(0, kS, 1, "f32[512]"), "f32[S]");
   EXPECT_EQ(type(0, kS + 2, 1), "f32[S]");
   EXPECT_EQ(type(0, 1, 1, "f32[_1]"), "f32[_2]");  // a size that depends on data may be 0
+  EXPECT_EQ(type(-1, -kMost, -1, "f32[_1]"), "f32[_1]");
+  EXPECT_EQ(type(-2, -kMost, -1), "f32[_1]");  // of one element the first, of two or more all but the last
+  EXPECT_EQ(type(3, -kMost, -1), "f32[_1]");
+  EXPECT_EQ(type(-2, -kMost, -1, "f32[1]"), "f32[1]");
+  EXPECT_EQ(type(-2, -kMost, -1, "f32[0]"), "f32[0]");
   EXPECT_EQ(types("strided_slice", {"f32[S,4]", "i64[1]"}, {{"axes", Ints{0}}, {"ends", Shape{kMost}}}), "f32[_1,4]");
 }
 

@@ -2,7 +2,9 @@
 
 #include <algorithm>
 
+#include "base/error.h"
 #include "io/onnx/export_scope.h"
+#include "ir/unbacked.h"
 
 namespace hone::onnx {
 
@@ -104,18 +106,37 @@ std::string ExportNode::integers(const std::vector<int64_t>& values) const {
 
 std::string ExportNode::sizes(const Shape& shape) const { return scope_.sizes(shape); }
 
-// Sizes that stay where they are need not be computed: 0 stands for them; and one may be left open.
+namespace {
+
+// Whether a reader of `from` finds the size `open` of `to` that is left open to be that formula.
+bool follows(const Shape& from, const Shape& to, size_t open) {
+  try {
+    Dim others = 1;
+    for (size_t i = 0; i < to.size(); ++i)
+      if (i != open) others = others * to[i];
+    return floordiv(element_count(from), others) == to[open];
+  } catch (const Error&) {  // of formulas beyond what a dimension may grow to
+    return false;
+  }
+}
+
+}  // namespace
+
+// Sizes that stay where they are need not be computed: 0 stands for them; and one may be left open, which does not hide
+// that it is known where the elements of `from` are not.
 std::string ExportNode::reshape(const std::string& value, const Shape& from, const Shape& to) const {
   const bool empty = std::find(to.begin(), to.end(), Dim(0)) != to.end();
   std::vector<int64_t> known;
   int64_t open = 0;
+  bool is_lost = false;
   for (size_t i = 0; i < to.size(); ++i) {
     const bool stays = i < from.size() && from[i] == to[i];
     known.push_back(to[i].is_constant() ? to[i].constant() : stays ? 0 : -1);
     open += known.back() == -1;
+    is_lost = is_lost || (known.back() == -1 && !to[i].is_constant() && !depends_on_data(to) && !follows(from, to, i));
   }
   if (empty) return emit("Reshape", {value, sizes(to)}, {{"allowzero", int64_t{1}}});
-  return emit("Reshape", {value, open <= 1 ? integers(known) : sizes(to)});
+  return emit("Reshape", {value, open <= 1 && !is_lost ? integers(known) : sizes(to)});
 }
 
 std::string ExportNode::transpose(const std::string& value, std::vector<int64_t> perm) const {

@@ -59,7 +59,7 @@ ValueId half_of(const OnnxNode& n, ValueId x, size_t which) {
 }
 
 std::vector<ValueId> import_microsoft_attention(OnnxNode& n) {
-  if (n.integer("do_rotary", 0) != 0) n.unsupported("do_rotary 1; supported: 0");
+  if (n.is_one("do_rotary", false)) n.unsupported("do_rotary 1; supported: 0");
   if (n.has(6)) n.unsupported("past_sequence_length: a buffer that past and present share");
   const ValueId x = n.in(0), weights = n.in(1);
   const Dim batch = n.shape(x, 3)[0];
@@ -76,7 +76,7 @@ std::vector<ValueId> import_microsoft_attention(OnnxNode& n) {
   AttentionCall call{.q = qkv[0], .k = k.rows, .v = v.rows, .heads = heads, .kv_heads = heads, .scale = {}};
   if (n.number("scale", 0) != 0) call.scale = n.number("scale");
   call.bias = sum_of_biases(n, padding_bias(n, n.in_or_none(3), batch, keys), n.in_or_none(5));
-  call.causal = n.integer("unidirectional", 0) != 0;
+  call.causal = n.is_one("unidirectional", false);
   const ValueId y = attended(n, call);
   if (!n.wants(1)) return {y};
   const auto alone = [&](ValueId cache) { return ops::unsqueeze(n, {.x = cache, .axes = std::vector<int64_t>{0}}); };
@@ -123,7 +123,7 @@ std::vector<ValueId> import_multi_head_attention(OnnxNode& n) {
   if (n.number("scale", 0) != 0) call.scale = n.number("scale");
   const Dim batch = n.shape(call.q, 3)[0], keys = n.shape(k.rows, 3)[1];
   call.bias = sum_of_biases(n, padding_bias(n, n.in_or_none(4), batch, keys), n.in_or_none(5));
-  call.causal = n.integer("unidirectional", 0) != 0;
+  call.causal = n.is_one("unidirectional", false);
   return {attended(n, call), k.present, v.present};
 }
 
@@ -221,8 +221,8 @@ std::vector<ValueId> import_group_query_attention(OnnxNode& n) {
   }
   const ValueId past = n.in_or_none(3);
   const Tokens tokens = tokens_of(n, qkv[0], past);
-  if (n.integer("do_rotary", 0) != 0) {
-    const bool interleaved = n.integer("rotary_interleaved", 0) != 0;
+  if (n.is_one("do_rotary", false)) {
+    const bool interleaved = n.is_one("rotary_interleaved", false);
     const ValueId at = n.has(9) ? n.in(9) : tokens.rows;
     qkv[0] = rotated_heads(n, qkv[0], heads, at, n.in(7), n.in(8), interleaved);
     qkv[1] = rotated_heads(n, qkv[1], kv_heads, at, n.in(7), n.in(8), interleaved);
@@ -241,7 +241,7 @@ std::vector<ValueId> import_group_query_attention(OnnxNode& n) {
   if (call.causal && window > 0) call.before = window - 1;
   if (!call.causal) call.bias = window_bias(n, tokens, window);
   if (n.has(11)) call.sinks = n.cast(n.in(11), DType::f32);
-  else if (n.integer("smooth_softmax", 0) > 0)
+  else if (n.is_one("smooth_softmax", false))
     call.sinks = n.constant(Tensor(DType::f32, {heads}));  // one more score of 0
   call.bias = sum_of_biases(n, call.bias, n.in_or_none(10));
   return {attended(n, call), k.present, v.present};
@@ -259,7 +259,7 @@ ValueId rotated_sequence(const OnnxNode& n, ValueId x, int64_t heads, ValueId co
   };
   const ValueId split = merged ? n.reshape(x, {shape[0], shape[1], heads, floordiv(shape[2], heads)}) : x;
   const Dim width = columns == 0 ? n.shape(split, 4)[3] : Dim(columns);
-  const bool interleaved = n.integer("interleaved", 0) != 0;
+  const bool interleaved = n.is_one("interleaved", false);
   return n.reshape(rotated(n, split, per_head(cos), per_head(sin), width, interleaved), shape);
 }
 

@@ -94,10 +94,10 @@ std::vector<ValueId> trained_batch_norm(const OnnxNode& n) {
 }
 
 std::vector<ValueId> import_batch_normalization(OnnxNode& n) {
-  if (n.integer("training_mode", 0) != 0) return trained_batch_norm(n);
-  if (n.opset() < 7 && n.integer("is_test", 0) == 0)
+  if (n.is_one("training_mode", false)) return trained_batch_norm(n);
+  if (n.opset() < 7 && !n.is_not_zero("is_test", false))
     n.unsupported("BatchNormalization of opset 1 to 6 with is_test 0, which trains; supported: is_test 1");
-  if (n.integer("spatial", 1) == 0)
+  if (!n.is_not_zero("spatial", true))
     n.unsupported("BatchNormalization with spatial 0, a mean per element; supported: a mean per channel");
   if (n.opset() < 14 && (n.wants(1) || n.wants(2) || n.wants(3) || n.wants(4))) return trained_batch_norm(n);
   if (n.wants(1)) n.unsupported("BatchNormalization with more than one output and training_mode 0; it has one then");

@@ -22,6 +22,8 @@ std::vector<ValueId> import_if(OnnxNode& n) {
 
 // What a carried value is throughout, given what it is before and after one iteration.
 TensorType throughout(const TensorType& before, const TensorType& after) {
+  if (before.container != Container::none)
+    return TensorType::of(before.container, before.dtype, joined_item_rank(before.item_rank, after.item_rank));
   if (!before.ranked || !after.ranked || before.rank() != after.rank()) return TensorType::unranked(before.dtype);
   TensorType type = before;
   for (size_t i = 0; i < type.rank(); ++i)
@@ -46,9 +48,12 @@ Graph body_of_all_iterations(const OnnxNode& n, std::vector<TensorType> inputs, 
       if (before.dtype != after.dtype || before.container != after.container)
         n.unsupported(fmt::format("a carried value that is {} before an iteration and {} after it; supported: one type",
                                   to_string(before), to_string(after)));
-      if (before == after || !before.ranked) continue;
+      TensorType both = throughout(before, after);
+      if (before.container != Container::none ? before.item_rank == both.item_rank : before == after || !before.ranked)
+        continue;
       holds = false;
-      inputs[first_carried + i] = attempt < kAttempts ? throughout(before, after) : TensorType::unranked(before.dtype);
+      if (attempt >= kAttempts && before.container == Container::none) both = TensorType::unranked(before.dtype);
+      inputs[first_carried + i] = std::move(both);
     }
     if (!holds && attempt >= kMostAttempts)
       for (TensorType& type : std::span(inputs).subspan(first_carried, carried))

@@ -90,7 +90,7 @@ std::vector<ValueId> import_trilu(OnnxNode& n) {
   const ValueId x = n.in(0);
   const ValueId k = n.has(1) ? n.reshape(n.in(1), {}) : n.scalar(0, DType::i64);
   const ValueId kept =
-      n.emit({n.integer("upper", 1) != 0 ? &greater_or_equal_def : &less_or_equal_def, {diagonals(n, x), k}});
+      n.emit({n.is_not_zero("upper", true) ? &greater_or_equal_def : &less_or_equal_def, {diagonals(n, x), k}});
   return {ops::where(n, {.condition = kept, .a = x, .b = n.scalar(0, n.type(x).dtype)})};
 }
 

@@ -95,7 +95,7 @@ ValueId group_normalised(OnnxNode& n, ValueId x, ValueId weight, ValueId bias, i
 // Channels last unless told otherwise, and silu after where `activation` is 1.
 std::vector<ValueId> import_group_norm(OnnxNode& n) {
   const ValueId x = n.in(0);
-  const bool last = n.integer("channels_last", 1) != 0;
+  const bool last = n.is_not_zero("channels_last", true);
   if (n.rank(x) != 4) fail("the input is {}; expected 4 dimensions", to_string(n.type(x)));
   ValueId y = last ? n.transpose(x, {0, 3, 1, 2}) : x;
   y = group_normalised(n, y, n.in(1), n.in(2), n.count("groups"), n.number("epsilon", 1e-5));
@@ -108,8 +108,8 @@ ValueId matmul_operand(OnnxNode& n, ValueId x, const char* trans, const char* ba
   const size_t rank = n.rank(x);
   std::vector<int64_t> perm;
   for (size_t i = 0; i < rank; ++i) perm.push_back(static_cast<int64_t>(i));
-  if (rank >= 2 && n.integer(batch, 0) != 0) std::rotate(perm.begin(), perm.begin() + 1, perm.end() - 1);
-  if (rank >= 2 && n.integer(trans, 0) != 0) std::swap(perm[rank - 1], perm[rank - 2]);
+  if (rank >= 2 && n.is_not_zero(batch, false)) std::rotate(perm.begin(), perm.begin() + 1, perm.end() - 1);
+  if (rank >= 2 && n.is_not_zero(trans, false)) std::swap(perm[rank - 1], perm[rank - 2]);
   return n.transpose(x, perm);
 }
 
@@ -142,9 +142,10 @@ ValueId activated(OnnxNode& n, ValueId x, const std::string& name, Parameter par
 }
 
 std::vector<ValueId> import_fused_gemm(OnnxNode& n) {
-  const ValueId a = n.integer("transA", 0) != 0 ? n.transpose(n.in(0), {1, 0}) : n.in(0);
-  ValueId y = scaled_product(n, ops::matmul(n, {.a = a, .b = n.in(1), .transpose_b = n.integer("transB", 0)}));
-  if (n.has(2)) y = ops::add(n, {y, ops::mul(n, {n.in(2), n.scalar(n.number("beta", 1), n.type(y).dtype)})});
+  const ValueId a = n.is_not_zero("transA", false) ? n.transpose(n.in(0), {1, 0}) : n.in(0);
+  ValueId y = scaled_product(n, ops::matmul(n, {.a = a, .b = n.in(1), .transpose_b = n.is_not_zero("transB", false)}));
+  if (n.has(2) && n.number("beta", 1) != 0)  // else not read
+    y = ops::add(n, {y, ops::mul(n, {n.in(2), n.scalar(n.number("beta", 1), n.type(y).dtype)})});
   constexpr const char* kParameters[] = {"activation_alpha", "activation_beta"};
   return {activated(n, y, n.text("activation", ""),
                     [&](int i, double fallback) { return n.number(kParameters[i], fallback); })};

@@ -19,9 +19,9 @@ std::vector<ValueId> import_resize(OnnxNode& n) {
                         {"coordinates", coordinates},
                         {"nearest_mode", n.text("nearest_mode", "round_prefer_floor")},
                         {"cubic_coeff_a", n.number("cubic_coeff_a", -0.75)},
-                        {"exclude_outside", n.integer("exclude_outside", 0)},
+                        {"exclude_outside", n.is_not_zero("exclude_outside", false)},
                         {"extrapolation_value", n.number("extrapolation_value", 0)},
-                        {"antialias", n.integer("antialias", 0)},
+                        {"antialias", n.is_not_zero("antialias", false)},
                         {"keep_aspect_ratio_policy", n.text("keep_aspect_ratio_policy", "stretch")}};
   if (n.has_attribute("axes")) attributes.set("axes", n.integers("axes"));
   const ValueId roi = coordinates == "tf_crop_and_resize" ? filled(n, 1) : kNone, scales = filled(n, 2);
@@ -59,7 +59,7 @@ std::vector<ValueId> import_grid_sample(OnnxNode& n) {
                             : mode == "bicubic" ? "cubic"
                                                 : mode},  // opset 16 names them of two dimensions
                    {"padding_mode", n.text("padding_mode", "zeros")},
-                   {"align_corners", n.integer("align_corners", 0)}}})};
+                   {"align_corners", n.is_not_zero("align_corners", false)}}})};
 }
 
 // x and, where its values are known, the shape at input 1 as the attribute `name`; else as the second operand.
@@ -71,7 +71,7 @@ std::vector<ValueId> with_shape(const OnnxNode& n, const OpDef& op, const char* 
 }
 
 std::vector<ValueId> import_affine_grid(OnnxNode& n) {
-  return with_shape(n, affine_grid_def, "size", {{"align_corners", n.integer("align_corners", 0)}});
+  return with_shape(n, affine_grid_def, "size", {{"align_corners", n.is_not_zero("align_corners", false)}});
 }
 
 std::vector<ValueId> import_center_crop_pad(OnnxNode& n) {
@@ -111,7 +111,8 @@ std::vector<ValueId> import_max_roi_pool(OnnxNode& n) {
 std::vector<ValueId> import_non_max_suppression(OnnxNode& n) {
   std::vector<ValueId> operands{n.in(0), n.in(1), filled(n, 2), filled(n, 3), filled(n, 4)};
   while (operands.back() == kNone) operands.pop_back();
-  return {n.emit({&non_max_suppression_def, operands, {{"center_point_box", n.integer("center_point_box", 0)}}})};
+  return {
+      n.emit({&non_max_suppression_def, operands, {{"center_point_box", n.zero_or_one("center_point_box", false)}}})};
 }
 
 constexpr int64_t kLargestBlock = 1 << 15;  // whose square fits an int

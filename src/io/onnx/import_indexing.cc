@@ -51,7 +51,7 @@ std::vector<ValueId> import_compress(OnnxNode& n) {
 }
 
 std::vector<ValueId> import_unique(OnnxNode& n) {
-  Attributes attributes = {{"sorted", n.integer("sorted", 1)}};
+  Attributes attributes = {{"sorted", n.is_one("sorted", true)}};
   if (n.has_attribute("axis")) attributes.set("axis", n.integer("axis"));
   return n.emit_all({&unique_def, {n.in(0)}, std::move(attributes)});
 }
@@ -65,7 +65,7 @@ std::vector<ValueId> import_microsoft_unique(OnnxNode& n) {
 // Results are always sorted, as `sorted` = 0 leaves the order open.
 std::vector<ValueId> import_top_k(OnnxNode& n) {
   std::vector<ValueId> operands = {n.in(0)};
-  Attributes attributes = {{"axis", n.integer("axis", -1)}, {"largest", n.integer("largest", 1)}};
+  Attributes attributes = {{"axis", n.integer("axis", -1)}, {"largest", n.is_one("largest", true)}};
   if (n.has_attribute("k")) attributes.set("k", Shape{n.integer("k")});
   else add_dims(n, "k", 1, operands, attributes);
   return n.emit_all({&top_k_def, std::move(operands), std::move(attributes)});

@@ -258,8 +258,8 @@ std::vector<ValueId> import_matmul_integer_to_float(OnnxNode& n) {
 
 // C counts in units of alpha * a_scale * b_scale, as the sums do.
 std::vector<ValueId> import_qgemm(OnnxNode& n) {
-  ValueId sums = matrix_product(n, {n.in(0), n.in(2), n.integer("transA", 0) != 0},
-                                {n.in(3), n.in(5), n.integer("transB", 0) != 0});
+  ValueId sums = matrix_product(n, {n.in(0), n.in(2), n.is_not_zero("transA", false)},
+                                {n.in(3), n.in(5), n.is_not_zero("transB", false)});
   if (n.has(6)) {
     const DType dtype = n.type(sums).dtype == n.type(n.in(6)).dtype ? DType::i32 : DType::f64;
     sums = ops::add(n, {n.cast(sums, dtype), n.cast(n.in(6), dtype)});

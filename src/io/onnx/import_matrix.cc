@@ -33,13 +33,14 @@ Formula scaled(OnnxNode& n, Formula x, const char* attribute) {
   return x * factor;
 }
 
-// alpha * A * B + beta * C; recognise_linear makes a linear of it where B and C are weights.
+// alpha * A * B + beta * C; recognise_linear makes a linear of it where B and C are weights. As in BLAS, C is not read
+// where beta is 0: what lies there may be anything. A and B are read whatever alpha is, as in ONNX Runtime.
 std::vector<ValueId> import_gemm(OnnxNode& n) {
   const DType dtype = n.type(n.in(0)).dtype;
-  const ValueId a = n.integer("transA", 0) != 0 ? n.transpose(n.in(0), {1, 0}) : n.in(0);
-  const Formula product(n, ops::matmul(n, {.a = a, .b = n.in(1), .transpose_b = n.integer("transB", 0)}));
+  const ValueId a = n.is_not_zero("transA", false) ? n.transpose(n.in(0), {1, 0}) : n.in(0);
+  const Formula product(n, ops::matmul(n, {.a = a, .b = n.in(1), .transpose_b = n.is_not_zero("transB", false)}));
   Formula y = scaled(n, product, "alpha");
-  if (n.has(2)) y = y + scaled(n, Formula(n, n.in(2)), "beta");
+  if (n.has(2) && n.number("beta", 1) != 0) y = y + scaled(n, Formula(n, n.in(2)), "beta");
   return {y.cast(dtype)};
 }
 

@@ -153,7 +153,7 @@ std::vector<ValueId> import_normalizer(OnnxNode& n) {
 
 std::vector<ValueId> import_one_hot_encoder(OnnxNode& n) {
   const Tensor categories = class_labels(n, "cats_int64s", "cats_strings");
-  if (n.integer("zeros", 1) == 0) n.unsupported("zeros 0, which refuses what is in no category; supported: 1");
+  if (!n.is_not_zero("zeros", true)) n.unsupported("zeros 0, which refuses what is in no category; supported: 1");
   ValueId x = n.in(0);
   if (categories.dtype() != DType::string) x = n.cast(x, DType::i64);
   const int64_t count = categories.elements();

@@ -63,7 +63,7 @@ std::vector<ValueId> import_power(OnnxNode& n) {
 }
 
 std::vector<ValueId> import_mod(OnnxNode& n) {
-  return {n.emit({n.integer("fmod", 0) != 0 ? &fmod_def : &mod_def, {n.in(0), n.in(1)}})};
+  return {n.emit({n.zero_or_one("fmod", false) ? &fmod_def : &mod_def, {n.in(0), n.in(1)}})};
 }
 
 std::vector<ValueId> import_bit_shift(OnnxNode& n) {
@@ -122,8 +122,9 @@ ValueId cast_to(OnnxNode& n, ValueId x, DType to) {
   if (from == DType::string) return ops::parse_numbers(n, {.x = x, .dtype = to});
   if (to == DType::string) return ops::format_numbers(n, {x});
   if (to == DType::f8e8m0)
-    return ops::cast_to_powers(n, {.x = x, .round = n.text("round_mode", "up"), .saturate = n.integer("saturate", 1)});
-  if (small_float(to) && n.integer("saturate", 1) == 0) return ops::cast_unsaturated(n, {.x = x, .dtype = to});
+    return ops::cast_to_powers(n,
+                               {.x = x, .round = n.text("round_mode", "up"), .saturate = n.is_one("saturate", true)});
+  if (small_float(to) && !n.is_one("saturate", true)) return ops::cast_unsaturated(n, {.x = x, .dtype = to});
   const bool to_part = is_integer(to) && is_small(to);  // what does not fit loses its upper bits
   return n.cast(is_float(from) && to_part ? n.cast(x, DType::i32) : x, to);
 }

@@ -27,7 +27,7 @@ std::vector<ValueId> import_quantize_linear(OnnxNode& n) {
   DType precision = n.type(codes.scale).dtype;
   if (is_small(precision)) precision = DType::f32;  // powers of two as scales
   codes.scale = n.cast(codes.scale, dtype_or(n, "precision", precision));
-  return {quantized(n, codes, dtype, n.integer("saturate", 1) != 0)};
+  return {quantized(n, codes, dtype, n.is_not_zero("saturate", true))};
 }
 
 std::vector<ValueId> import_dequantize_linear(OnnxNode& n) {
@@ -72,7 +72,7 @@ std::vector<int64_t> moved_axes(size_t rank, bool to_front) {
 // pool(x) of x with channels in the second place.
 template <class Pool>
 std::vector<ValueId> pooled(OnnxNode& n, Pool pool) {
-  const bool last = n.integer("channels_last", 0) != 0;
+  const bool last = n.is_not_zero("channels_last", false);
   const size_t rank = n.rank(n.in(0));
   if (rank < 3) fail("the input is {}; expected 3 dimensions or more", to_string(n.type(n.in(0))));
   const ValueId x = floats_of(n, 0);
@@ -91,7 +91,7 @@ std::vector<ValueId> import_global_average_pool(OnnxNode& n) {
 std::vector<ValueId> import_average_pool(OnnxNode& n) {
   Attributes attributes = window_attributes(n);
   attributes.set("kernel_shape", n.integers("kernel_shape"));
-  attributes.set("count_include_pad", n.integer("count_include_pad", 0));
+  attributes.set("count_include_pad", n.is_not_zero("count_include_pad", false));
   return pooled(n, [&](ValueId x) { return n.emit({&avg_pool_def, {x}, attributes}); });
 }
 

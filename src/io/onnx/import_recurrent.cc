@@ -64,13 +64,13 @@ std::vector<ValueId> import_rnn(OnnxNode& n) { return import_layer(n, rnn_def, c
 
 std::vector<ValueId> import_gru(OnnxNode& n) {
   Attributes attributes = common_attributes(n);
-  attributes.set("linear_before_reset", n.integer("linear_before_reset", 0));
+  attributes.set("linear_before_reset", n.is_not_zero("linear_before_reset", false));
   return import_layer(n, gru_def, std::move(attributes));
 }
 
 std::vector<ValueId> import_lstm(OnnxNode& n) {
   Attributes attributes = common_attributes(n);
-  attributes.set("input_forget", n.integer("input_forget", 0));
+  attributes.set("input_forget", n.is_not_zero("input_forget", false));
   return import_layer(n, lstm_def, std::move(attributes));
 }
 
@@ -98,7 +98,7 @@ ValueId decoded_weights(const OnnxNode& n, int codes, int scale) {
 std::vector<ValueId> import_dynamic_quantize_lstm(OnnxNode& n) {
   if (n.has_attribute("clip")) n.unsupported("clip, which ONNX Runtime applies to gates but not to the cell's state");
   Attributes attributes = common_attributes(n);
-  attributes.set("input_forget", n.integer("input_forget", 0));
+  attributes.set("input_forget", n.is_not_zero("input_forget", false));
   attributes.set("round_state", int64_t{1});
   const ValueId x = dequantized(n, quantized_dynamically(n, n.in(0)), DType::f32);
   return n.emit_all({&lstm_def,

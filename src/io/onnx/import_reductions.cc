@@ -14,7 +14,7 @@ using onnx::widened;
 // x reduced by `op` over the axes of the node: an attribute, or an operand since version 13 or 18.
 Formula reduced(OnnxNode& n, const OpDef& op, ValueId x, bool keepdims) {
   Attributes attributes{{"keepdims", int64_t{keepdims}}};
-  const bool nothing_by_default = n.integer("noop_with_empty_axes", 0) != 0;
+  const bool nothing_by_default = n.is_one("noop_with_empty_axes", false);
   std::optional<std::vector<int64_t>> axes =
       n.has(1) ? n.known_integers(n.in(1)) : n.integers("axes", std::vector<int64_t>());
   if (!axes) {
@@ -26,7 +26,7 @@ Formula reduced(OnnxNode& n, const OpDef& op, ValueId x, bool keepdims) {
   return {n, n.emit({&op, {x}, attributes})};
 }
 
-bool keeps_dims(const OnnxNode& n) { return n.integer("keepdims", 1) != 0; }
+bool keeps_dims(const OnnxNode& n) { return n.is_one("keepdims", true); }
 
 template <const OpDef& op>
 std::vector<ValueId> import_reduction(OnnxNode& n) {
@@ -77,13 +77,13 @@ std::vector<ValueId> import_position(OnnxNode& n) {
   return {n.emit({&op,
                   {n.in(0)},
                   {{"axis", n.integer("axis", 0)},
-                   {"keepdims", n.integer("keepdims", 1)},
-                   {"select_last_index", n.integer("select_last_index", 0)}}})};
+                   {"keepdims", n.is_one("keepdims", true)},
+                   {"select_last_index", n.is_not_zero("select_last_index", false)}}})};
 }
 
 template <const OpDef& op>
 std::vector<ValueId> import_running(OnnxNode& n) {
-  Attributes attributes{{"exclusive", n.integer("exclusive", 0)}, {"reverse", n.integer("reverse", 0)}};
+  Attributes attributes{{"exclusive", n.zero_or_one("exclusive", false)}, {"reverse", n.zero_or_one("reverse", false)}};
   const std::optional<std::vector<int64_t>> axis = n.known_integers(n.in(1));
   if (!axis) return {n.emit({&op, {n.in(0), n.in(1)}, attributes})};
   if (axis->size() != 1) fail("axis has {} elements; accepted: 1", axis->size());

@@ -28,12 +28,12 @@ std::vector<ValueId> import_split(OnnxNode& n) {
   return {ops::sequence_split(n, {.x = n.in(0),
                                   .computed_lengths = n.in_or_none(1),
                                   .axis = n.integer("axis", 0),
-                                  .keepdims = n.integer("keepdims", 1)})};
+                                  .keepdims = n.is_not_zero("keepdims", true)})};
 }
 
 std::vector<ValueId> import_concat(OnnxNode& n) {
-  return {
-      ops::sequence_concat(n, {.sequence = n.in(0), .axis = n.integer("axis"), .new_axis = n.integer("new_axis", 0)})};
+  return {ops::sequence_concat(
+      n, {.sequence = n.in(0), .axis = n.integer("axis"), .new_axis = n.is_not_zero("new_axis", false)})};
 }
 
 std::vector<ValueId> import_map(OnnxNode& n) {
@@ -42,7 +42,7 @@ std::vector<ValueId> import_map(OnnxNode& n) {
   for (int i = 0; i < n.inputs(); ++i) {
     operands.push_back(n.in(i));
     const TensorType& type = n.type(operands.back());
-    inputs.push_back(type.container == Container::sequence ? TensorType::unranked(type.dtype) : type);
+    inputs.push_back(type.container == Container::sequence ? type.item() : type);
   }
   const Attributes attributes{{"inputs", int64_t{n.inputs()}}};
   Graph body = n.body("body", inputs, operands);

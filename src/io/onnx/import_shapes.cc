@@ -50,7 +50,7 @@ std::optional<Shape> known_shape(OnnxNode& n, const TensorType& x, bool copies_z
 
 std::vector<ValueId> import_reshape(OnnxNode& n) {
   const ValueId x = n.in(0);
-  const bool copies_zeros = n.integer("allowzero", 0) == 0;
+  const bool copies_zeros = !n.is_one("allowzero", false);
   if (const std::optional<Shape> shape = known_shape(n, n.type(x), copies_zeros)) return {n.reshape(x, *shape)};
   return {ops::reshape(n, {.x = x, .computed_shape = n.in(1), .copy_zeros = copies_zeros})};
 }

@@ -19,7 +19,7 @@ struct Call {
 };
 
 Call dft_call(const OnnxNode& n) {
-  Call call{{n.in(0)}, {{"inverse", n.integer("inverse", 0)}, {"onesided", n.integer("onesided", 0)}}};
+  Call call{{n.in(0)}, {{"inverse", n.is_not_zero("inverse", false)}, {"onesided", n.is_not_zero("onesided", false)}}};
   call.argument(n, 1, "length");
   return call;
 }
@@ -37,7 +37,7 @@ std::vector<ValueId> import_dft(OnnxNode& n) {
 }
 
 std::vector<ValueId> import_stft(OnnxNode& n) {
-  Call call{{n.in(0), n.in_or_none(2)}, {{"onesided", n.integer("onesided", 1)}}};
+  Call call{{n.in(0), n.in_or_none(2)}, {{"onesided", n.is_not_zero("onesided", true)}}};
   call.argument(n, 1, "step");
   call.argument(n, 3, "length");
   return {n.emit({&stft_def, call.operands, call.attributes})};
@@ -46,7 +46,7 @@ std::vector<ValueId> import_stft(OnnxNode& n) {
 std::vector<ValueId> import_window(const OnnxNode& n, std::vector<double> coefficients) {
   Call call{{},
             {{"coefficients", std::move(coefficients)},
-             {"periodic", n.integer("periodic", 1)},
+             {"periodic", n.is_not_zero("periodic", true)},
              {"dtype", n.dtype("output_datatype", DType::f32)}}};
   call.argument(n, 0, "size");
   return {n.emit({&cosine_window_def, call.operands, call.attributes})};

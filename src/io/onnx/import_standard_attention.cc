@@ -111,7 +111,7 @@ int64_t window(const OnnxNode& n, const char* name) {
 // Which keys the position of a query, the window around it and the lengths of the samples leave; kNone: all.
 ValueId visible_keys(const OnnxNode& n, const Heads& heads) {
   const int64_t left = window(n, "left_window_size"), right = window(n, "right_window_size");
-  const bool causal = n.integer("is_causal", 0) != 0;
+  const bool causal = n.is_one("is_causal", false);
   ValueId visible = kNone;
   if (causal || left >= 0 || right >= 0) {
     const Offset offset = offset_of(n, heads);
@@ -171,7 +171,7 @@ bool is_read_as_it_is(const OnnxNode& n, ValueId mask, const Heads& heads) {
 // Positions as the op counts them: query s at key s, or the last query at the last key.
 Bias for_op(const OnnxNode& n, const Heads& heads) {
   const int64_t left = window(n, "left_window_size"), right = window(n, "right_window_size");
-  const bool causal = n.integer("is_causal", 0) != 0, is_limited = causal || left >= 0 || right >= 0;
+  const bool causal = n.is_one("is_causal", false), is_limited = causal || left >= 0 || right >= 0;
   const bool has_lengths = n.has(6);
   Bias bias;
   if (is_limited) {

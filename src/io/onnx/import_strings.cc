@@ -25,7 +25,7 @@ std::vector<ValueId> import_normalizer(OnnxNode& n) {
   Attributes attributes{{"case", std::string(action == "LOWER"   ? "lower"
                                              : action == "UPPER" ? "upper"
                                                                  : "none")},
-                        {"is_case_sensitive", n.integer("is_case_sensitive", 0)}};
+                        {"is_case_sensitive", n.is_not_zero("is_case_sensitive", false)}};
   if (n.has_attribute("stopwords")) attributes.set("stopwords", n.texts("stopwords"));
   return {n.emit({&string_normalize_def, {n.in(0)}, std::move(attributes)})};
 }

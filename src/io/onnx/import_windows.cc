@@ -43,14 +43,14 @@ std::vector<ValueId> import_max_pool(OnnxNode& n) {
   std::vector<ValueId> results{n.emit({&max_pool_def, {n.in(0)}, attributes})};
   if (!n.wants(1)) return results;
   Attributes indices = attributes;
-  indices.set("column_major", n.integer("storage_order", 0));
+  indices.set("column_major", n.zero_or_one("storage_order", false));
   results.push_back(n.emit({&max_pool_indices_def, {n.in(0)}, indices}));
   return results;
 }
 
 std::vector<ValueId> import_average_pool(OnnxNode& n) {
   Attributes attributes = pool_of(n);
-  attributes.set("count_include_pad", n.integer("count_include_pad", 0));
+  attributes.set("count_include_pad", n.is_not_zero("count_include_pad", false));
   return {n.emit({&avg_pool_def, {n.in(0)}, attributes})};
 }
 

@@ -42,6 +42,11 @@ class OnnxNode {
   bool has_attribute(std::string_view name) const;
   // Without a fallback the attribute is required.
   int64_t integer(std::string_view name, std::optional<int64_t> fallback = {}) const;
+  // Of an attribute that is to be 0 or 1, whether it is 1. ONNX Runtime takes other numbers for 0 at some operators,
+  // for 1 at others, and refuses them at the rest; so do these three.
+  bool is_one(std::string_view name, bool fallback) const;
+  bool is_not_zero(std::string_view name, bool fallback) const;
+  bool zero_or_one(std::string_view name, bool fallback) const;
   // At least 1 and, so that products of a few such numbers fit, at most 2^31: of heads, groups, blocks, windows.
   int64_t count(std::string_view name, std::optional<int64_t> fallback = {}) const;
   double number(std::string_view name, std::optional<double> fallback = {}) const;

@@ -140,6 +140,15 @@ bool OnnxNode::has_attribute(std::string_view name) const {
   return false;
 }
 
+bool OnnxNode::is_one(std::string_view name, bool fallback) const { return integer(name, fallback) == 1; }
+bool OnnxNode::is_not_zero(std::string_view name, bool fallback) const { return integer(name, fallback) != 0; }
+
+bool OnnxNode::zero_or_one(std::string_view name, bool fallback) const {
+  const int64_t given = integer(name, fallback);
+  if (given != 0 && given != 1) fail("{} is {}; accepted: 0, 1", name, given);
+  return given == 1;
+}
+
 int64_t OnnxNode::integer(std::string_view name, std::optional<int64_t> fallback) const {
   if (fallback && !has_attribute(name)) return *fallback;
   return required(name, AttributeProto::INT).i();

@@ -187,10 +187,11 @@ TensorType OnnxScope::type_of(const onnx::TypeProto& proto, const std::string& n
   const auto inner = [&](const onnx::TypeProto& elem, Container outer) {
     const TensorType type = type_of(elem, name);
     if (outer == Container::optional && type.container == Container::sequence)
-      return TensorType::of(Container::optional_sequence, type.dtype);
+      return TensorType::of(Container::optional_sequence, type.dtype, type.item_rank);
     if (type.container != Container::none)
       throw Unsupported(fmt::format("{}: a container of {}", what, to_string(type)));
-    return TensorType::of(outer, type.dtype);
+    // No dimensions are what some exporters write where they don't know them.
+    return TensorType::of(outer, type.dtype, type.rank() > 0 ? type.rank_or_unknown() : TensorType::kUnknownRank);
   };
   if (proto.has_sequence_type()) return inner(proto.sequence_type().elem_type(), Container::sequence);
   if (proto.has_optional_type()) return inner(proto.optional_type().elem_type(), Container::optional);

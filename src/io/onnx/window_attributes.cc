@@ -12,7 +12,7 @@ Attributes window_attributes(const OnnxNode& n) {
   else if (pads == "NOTSET" && n.has_attribute("pads")) attributes.set("pads", n.integers("pads"));
   else if (pads != "NOTSET" && pads != "VALID")
     fail("auto_pad is \"{}\"; accepted: NOTSET, SAME_UPPER, SAME_LOWER, VALID", pads);
-  if (n.integer("ceil_mode", 0) != 0) attributes.set("ceil_mode", int64_t{1});
+  if (n.is_one("ceil_mode", false)) attributes.set("ceil_mode", int64_t{1});
   return attributes;
 }
 
