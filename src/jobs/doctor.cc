@@ -5,6 +5,7 @@
 #include <cmath>
 #include <filesystem>
 #include <map>
+#include <set>
 
 #include "base/threads.h"
 #include "io/onnx/import_model.h"
@@ -19,6 +20,7 @@
 #include "runtime/arena.h"
 #include "runtime/cut_graph.h"
 #include "train/parameter_groups.h"
+#include "train/sized_graph.h"
 
 namespace hone {
 namespace {
@@ -195,6 +197,37 @@ class Doctor {
   }
 
   // Ops on the way from weights to outputs that give no gradient.
+  struct TrainedGraph {
+    Trainability found;
+    Graph graph;  // whose nodes and values that names
+  };
+
+  // Where open sizes do not tell what a gradient is, those of a run do, as in training.
+  TrainedGraph trainability_of(const std::vector<ValueId>& weights) {
+    Trainability found = trainability(graph_, weights);
+    if (found.obstacles.empty() || bindings_.empty()) return {std::move(found), graph_};
+    try {
+      Graph sized = graph_;
+      std::set<std::string> labels;
+      for (ValueId weight : weights) {
+        labels.insert(graph_.value(weight).label);
+        sized.make_parameter(weight);
+      }
+      sized = with_sizes(sized, bindings_);
+      std::vector<ValueId> parameters;
+      for (ValueId input : sized.inputs())
+        if (labels.contains(sized.value(input).label) && sized.value(input).role == InputRole::parameter)
+          parameters.push_back(input);
+      Trainability of_sizes = trainability(sized, parameters);
+      if (of_sizes.obstacles.size() >= found.obstacles.size()) return {std::move(found), graph_};
+      add(Severity::note, "gradients need sizes that the model leaves open",
+          "train makes a step for each of the data's sizes");
+      return {std::move(of_sizes), std::move(sized)};
+    } catch (const Error&) {  // sizes that were made up need not fit
+      return {std::move(found), graph_};
+    }
+  }
+
   void check_training() {
     std::vector<ValueId> weights;
     try {
@@ -204,16 +237,16 @@ class Doctor {
       add(Severity::problem, fmt::format("it can't be trained: {}", error.what()));
       return;
     }
-    const Trainability found = trainability(graph_, weights);
+    const auto [found, graph] = trainability_of(weights);
     for (const Trainability::Obstacle& obstacle : found.obstacles)
-      ++untrainable_[{graph_.node(obstacle.node).op->name, obstacle.why}];
+      ++untrainable_[{graph.node(obstacle.node).op->name, obstacle.why}];
     if (!found.obstacles.empty())
       add(Severity::problem,
           fmt::format("{} node{} between weights and outputs give{} no gradient", found.obstacles.size(),
                       found.obstacles.size() == 1 ? "" : "s", found.obstacles.size() == 1 ? "s" : ""),
           "the table says which, and why; freeze the weights before them, or take an output that is computed earlier");
     int64_t numbers = 0;
-    for (ValueId v : found.reached) numbers += graph_.constant(v)->elements();
+    for (ValueId v : found.reached) numbers += element_count(constant_shape(graph.type(v).shape));
     add(found.reached.empty() ? Severity::problem : Severity::note,
         fmt::format("{} numbers in {} of {} weights can be trained", numbers, found.reached.size(), weights.size()),
         found.reached.size() == weights.size() ? "" : "no output follows smoothly from the others");
