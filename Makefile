@@ -3,7 +3,7 @@ jobs ?= $(shell nproc)
 FUZZ_SECONDS ?= 60
 sources = $(shell git ls-files 'src/*.h' 'src/*.cc' 'tests/*.h' 'tests/*.cc' 'bench/*.h' 'bench/*.cc' 'examples/*.h' 'examples/*.cc')
 
-.PHONY: help deps build test test-full fuzz demo models bench bench-peers bench-ocr bench-ptq bench-exports bench-train bench-attention bench-precisions bench-search bench-questions train train-full format lint clean
+.PHONY: help deps build test test-full fuzz demo models bench bench-peers bench-ocr bench-ptq bench-exports bench-train bench-train-parity bench-attention bench-precisions bench-search bench-questions train train-full format lint clean
 
 help:
 	@echo "make build        build/release/hone"
@@ -17,6 +17,7 @@ help:
 	@echo "make bench-ptq    ways of quantizing after training at four bits, and mixed precision, into bench/results.md"
 	@echo "make bench-ocr    what is read from rendered text in each number format, into bench/results.md"
 	@echo "make bench-exports  networks of torchvision and Hugging Face as PyTorch exports them: opened, run, quantized, reopened, into bench/results.md"
+	@echo "make bench-train-parity  small networks trained from their exports, step by step beside PyTorch, into bench/results.md"
 	@echo "make bench-train  training steps beside PyTorch, eager and compiled, of adapters, in few bits and by two processes, into bench/results.md"
 	@echo "make bench-attention attention beside PyTorch, ONNX Runtime and OpenVINO, into bench/results.md (5 minutes)"
 	@echo "make bench-precisions ResNet-18, MiniLM and BERT-base in f32, bf16 and int8 beside other systems, into bench/results.md (15 minutes)"
@@ -78,6 +79,10 @@ bench-train: build models
 	scripts/deps.sh test
 	cmake --build --preset release -j $(jobs) --target bench_train_step
 	build/venv/bin/python bench/train.py build/release/bench/bench_train_step --record
+
+bench-train-parity: build
+	scripts/deps.sh peers
+	build/venv/bin/python bench/peers/train_exports.py build/release/hone --record
 
 bench-precisions: build models
 	scripts/deps.sh peers

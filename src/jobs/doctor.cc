@@ -5,7 +5,7 @@
 #include <cmath>
 #include <filesystem>
 #include <map>
-#include <utility>
+#include <set>
 
 #include <fmt/ranges.h>
 
@@ -24,6 +24,7 @@
 #include "runtime/cut_graph.h"
 #include "train/norm_statistics.h"
 #include "train/parameters.h"
+#include "train/sized_graph.h"
 #include "train/training_form.h"
 
 namespace hone {
@@ -52,11 +53,7 @@ class Doctor {
       check_dimensions();
       check_execution();
       check_norms();
-      if (options_.train) {
-        const Graph as_it_runs = std::exchange(graph_, with_running_statistics(graph_));
-        check_training();
-        graph_ = as_it_runs;
-      }
+      if (options_.train) check_training();
     } else {
       leave_out("what is interpreted, memory and time of a run, since there is none");
       if (options_.train) leave_out("what it lacks to be trained");
@@ -98,7 +95,7 @@ class Doctor {
   // The graph as quantize sees it. False: no run could prepare it either.
   bool prepare() {
     try {
-      if (options_.train) form_ = training_form(graph_);
+      if (options_.train) form_ = training_form(with_running_statistics(graph_));
       graph_ = canonicalise(graph_);
       return true;
     } catch (const Error& error) {
@@ -214,17 +211,56 @@ class Doctor {
           "hone train writes norms that go by their running statistics; an export in evaluation mode has such, too");
   }
 
+  // What of the graph in training form can be trained, by names, and the graph whose nodes are the obstacles.
+  struct TrainedGraph {
+    Trainability found;
+    Graph graph;
+    std::set<std::string> reached;
+  };
+
+  static TrainedGraph trained_graph(Graph graph, const std::vector<ValueId>& weights) {
+    Trainability found = trainability(graph, weights);
+    std::set<std::string> reached;
+    for (ValueId id : found.reached) reached.insert(graph.value(id).label);
+    return {std::move(found), std::move(graph), std::move(reached)};
+  }
+
+  // Where open sizes do not tell what a gradient is, those of a run do, as in training.
+  TrainedGraph trainability_of(const std::vector<ValueId>& weights) {
+    TrainedGraph open = trained_graph(form_.graph, weights);
+    if (open.found.obstacles.empty() || bindings_.empty()) return open;
+    try {
+      Graph sized = form_.graph;
+      std::set<std::string> labels;
+      for (ValueId weight : weights) {
+        labels.insert(sized.value(weight).label);
+        sized.make_parameter(weight);
+      }
+      sized = with_sizes(sized, bindings_);
+      std::vector<ValueId> parameters;
+      for (ValueId input : sized.inputs())
+        if (labels.contains(sized.value(input).label) && sized.value(input).role == InputRole::parameter)
+          parameters.push_back(input);
+      TrainedGraph of_sizes = trained_graph(std::move(sized), parameters);
+      if (of_sizes.found.obstacles.size() >= open.found.obstacles.size()) return open;
+      add(Severity::note, "gradients need sizes that the model leaves open",
+          "train makes a step for each of the data's sizes");
+      return of_sizes;
+    } catch (const Error&) {  // sizes that were made up need not fit
+      return open;
+    }
+  }
+
   // The parameters, as a framework would list them, and ops on their way to the outputs that give no gradient.
   void check_training() {
-    const Graph& graph = form_.graph;
-    parameters_ = stored_tensors(graph);
+    parameters_ = stored_tensors(form_.graph);
     std::vector<ValueId> weights;
     for (const StoredTensor& tensor : parameters_)
       if (tensor.why_not.empty()) weights.push_back(tensor.id);
     if (weights.empty())
       return add(Severity::problem, "it can't be trained: it has no parameters",
                  parameters_.empty() ? "its constants are integers, or without names" : "the table says why");
-    const Trainability found = trainability(graph, weights);
+    const auto [found, graph, reached] = trainability_of(weights);
     for (const Trainability::Obstacle& obstacle : found.obstacles)
       ++untrainable_[{graph.node(obstacle.node).op->name, obstacle.why}];
     if (!found.obstacles.empty())
@@ -236,7 +272,7 @@ class Doctor {
     for (StoredTensor& tensor : parameters_) {
       if (!tensor.why_not.empty()) continue;
       all += element_count(tensor.shape);
-      if (std::ranges::count(found.reached, tensor.id)) numbers += element_count(tensor.shape);
+      if (reached.contains(tensor.name)) numbers += element_count(tensor.shape);
       else tensor.why_not = "no output follows smoothly from it";
     }
     add(found.reached.empty() ? Severity::problem : Severity::note,

@@ -9,6 +9,7 @@
 #include <set>
 
 #include "base/error.h"
+#include "base/log.h"
 #include "jobs/study_report.h"
 #include "search/python_json.h"
 #include "search/storage.h"
@@ -53,6 +54,7 @@ int64_t count(const TrialList& trials, TrialState state) {
 }
 
 std::string directions_text(std::span<const Direction> directions) {
+  if (directions.empty()) return "no directions";
   std::string text;
   for (Direction d : directions)
     text += (text.empty() ? "" : ", ") + std::string(d == Direction::maximize   ? "maximize"
@@ -124,6 +126,21 @@ std::vector<std::pair<double, double>> best_so_far(const OpenStudy& study) {
   return curve;
 }
 
+// Of parameters whose integers a double of the storage does not tell apart: what is shown need not be what was tried.
+std::vector<std::string> rounding_notes(const std::string& study, const TrialList& trials) {
+  std::set<std::string> names;
+  for (const TrialPtr& trial : trials)
+    for (const TrialParameter& p : trial->parameters)
+      if (!p.distribution->is_exact()) names.insert(p.name);
+  std::vector<std::string> notes;
+  for (const std::string& name : names)
+    notes.push_back(
+        fmt::format("study {}: the storage keeps parameter {} as a float of 64 bits, so its values above 2^53 can't be "
+                    "shown exactly; they are the nearest that such a float holds",
+                    study, name));
+  return notes;
+}
+
 std::string about(const OpenStudy& study) {
   const TrialList& all = *study.trials;
   std::string text = fmt::format("{} trials", all.size());
@@ -155,11 +172,25 @@ Table parameters_table(const OpenStudy& study) {
   return table;
 }
 
+std::string json_text(const TrialParameter& p) {
+  const bool is_integer = p.distribution->kind == DistributionKind::integer;
+  return is_integer ? p.distribution->text(p.value) : python_json(p.distribution->outside(p.value));
+}
+
 std::string quoted(const std::string& text) {
   if (text.find_first_of(",\"\n\r") == text.npos) return text;
   std::string result = "\"";
   for (char c : text) result += c == '"' ? "\"\"" : std::string(1, c);
   return result + '"';
+}
+
+// What can't be read can be deleted.
+std::string trials_text(Storage& storage, int64_t study) {
+  try {
+    return fmt::format("{} trials", storage.trials(study)->size());
+  } catch (const Error&) {
+    return "trials that can't be read";
+  }
 }
 
 }  // namespace
@@ -173,8 +204,17 @@ Record list_studies(const StudiesOptions& options) {
                           {.key = "complete", .title = "complete", .style = {NumberFormat::integer, 0}},
                           {.key = "best", .title = "best", .style = {NumberFormat::significant, 6}}}};
   const std::vector<StudyRecord> all = storage->studies();
+  std::vector<std::string> findings{fmt::format("{} {}", all.size(), all.size() == 1 ? "study" : "studies")};
   for (const StudyRecord& study : all) {
-    const auto trials = storage->trials(study.id);
+    std::shared_ptr<const TrialList> trials;
+    try {
+      trials = storage->trials(study.id);
+    } catch (const Error& e) {  // the others are listed all the same
+      findings.push_back(fmt::format("study {} can't be read: {}", study.name, e.what()));
+      table.rows.push_back({study.name, directions_text(study.directions), Cell(), Cell(), Cell()});
+      continue;
+    }
+    for (std::string& note : rounding_notes(study.name, *trials)) findings.push_back(std::move(note));
     const std::vector<TrialPtr> best = pareto_front(*trials, study.directions);
     table.rows.push_back({study.name, directions_text(study.directions), number(static_cast<double>(trials->size())),
                           number(static_cast<double>(count(*trials, TrialState::complete))),
@@ -183,7 +223,7 @@ Record list_studies(const StudiesOptions& options) {
                                                         : number(best[0]->values[0])});
   }
   return with_command({.title = "Studies in " + without_credentials(options.storage),
-                       .findings = {fmt::format("{} {}", all.size(), all.size() == 1 ? "study" : "studies")},
+                       .findings = std::move(findings),
                        .sections = {{.blocks = {table}}}},
                       options.command, options.storage);
 }
@@ -194,6 +234,7 @@ Record show_study(const StudiesOptions& options) {
   Record record{.title = "Study " + study.record.name};
   record.findings.push_back(directions_text(study.record.directions) + "; " + about(study));
   if (best.empty()) record.findings.push_back("no complete, feasible trial yet");
+  for (std::string& note : rounding_notes(study.record.name, *study.trials)) record.findings.push_back(std::move(note));
   Section section;
   if (!best.empty())
     section.blocks.emplace_back(trials_table(study, best, best.size() == 1 ? "The best trial" : "The front"));
@@ -230,9 +271,11 @@ Record best_trials(const StudiesOptions& options) {
   const OpenStudy study = open_studies(options).at(0);
   const std::vector<TrialPtr> best = pareto_front(*study.trials, study.record.directions);
   if (best.empty()) fail("study \"{}\" has no complete, feasible trial yet ({})", study.record.name, about(study));
+  std::vector<std::string> findings = rounding_notes(study.record.name, *study.trials);
+  findings.insert(findings.begin(), about(study));
   return with_command(
       {.title = "Best of study " + study.record.name,
-       .findings = {about(study)},
+       .findings = std::move(findings),
        .sections = {{.blocks = {trials_table(study, best, best.size() == 1 ? "The best trial" : "The front")}}}},
       options.command, options.storage);
 }
@@ -284,6 +327,7 @@ Record compare_studies(const StudiesOptions& options) {
 
 std::string study_csv(const StudiesOptions& options) {
   const OpenStudy study = open_studies(options).at(0);
+  for (const std::string& note : rounding_notes(study.record.name, *study.trials)) log(LogLevel::warning, note);
   std::vector<std::string> parameters, attributes;
   const auto add = [](std::vector<std::string>& all, const std::string& name) {
     if (std::ranges::find(all, name) == all.end()) all.push_back(name);
@@ -305,7 +349,7 @@ std::string study_csv(const StudiesOptions& options) {
     for (const std::string& name : parameters) {
       const TrialParameter* p = trial->find(name);
       const Json value = p ? p->distribution->outside(p->value) : Json();
-      csv += "," + (p ? quoted(value.is_string() ? value.get<std::string>() : python_json(value)) : std::string());
+      csv += "," + (p ? quoted(value.is_string() ? value.get<std::string>() : json_text(*p)) : std::string());
     }
     for (const std::string& key : attributes) {
       const bool has = trial->user_attributes.is_object() && trial->user_attributes.contains(key);
@@ -324,9 +368,9 @@ Record delete_studies(const StudiesOptions& options) {
     studies.push_back(find_study(*storage, name));  // all are there, or none goes
   Record record{.title = "Deleted from " + without_credentials(options.storage)};
   for (const StudyRecord& study : studies) {
-    const size_t trials = storage->trials(study.id)->size();
+    const std::string trials = trials_text(*storage, study.id);
     storage->delete_study(study.id);
-    record.findings.push_back(fmt::format("study {} with {} trials", study.name, trials));
+    record.findings.push_back(fmt::format("study {} with {}", study.name, trials));
   }
   return with_command(std::move(record), options.command, options.storage);
 }

@@ -16,10 +16,11 @@ namespace {
 
 constexpr size_t kAxes = 10, kSlices = 6, kBars = 20, kCurves = 40;
 
-std::vector<TrialPtr> complete(const TrialList& trials) {
+// With a value for each objective, which another program's trial need not have.
+std::vector<TrialPtr> complete(const StudyTrials& study) {
   std::vector<TrialPtr> all;
-  for (const TrialPtr& t : trials)
-    if (t->state == TrialState::complete && !t->values.empty()) all.push_back(t);
+  for (const TrialPtr& t : *study.trials)
+    if (t->state == TrialState::complete && t->values.size() == study.directions.size()) all.push_back(t);
   return all;
 }
 
@@ -66,7 +67,7 @@ ParallelAxis axis_of(const std::string& name, const std::vector<TrialPtr>& trial
 }
 
 Drawing parallel(const StudyTrials& study, const std::vector<Importance>& important, const std::string& suffix) {
-  const std::vector<TrialPtr> trials = complete(*study.trials);
+  const std::vector<TrialPtr> trials = complete(study);
   std::vector<ParallelAxis> axes;
   for (size_t i = 0; i < std::min(important.size(), kAxes); ++i)
     axes.push_back(axis_of(important[i].parameter, trials));
@@ -90,7 +91,7 @@ Drawing parallel(const StudyTrials& study, const std::vector<Importance>& import
 
 // Numbers against the objective; of categories the median of each choice.
 Block slice(const StudyTrials& study, const std::string& name, const std::string& suffix, size_t place) {
-  const std::vector<TrialPtr> trials = complete(*study.trials);
+  const std::vector<TrialPtr> trials = complete(study);
   const std::string key = fmt::format("slice_{}{}", place, suffix),
                     title = fmt::format("{} by {}", study.objectives[0], name);
   const ParallelAxis axis = axis_of(name, trials);
@@ -193,7 +194,7 @@ std::vector<Block> comparison_blocks(std::span<const StudyTrials> studies) {
                    .points = {},
                    .pareto = first.directions[0] == Direction::maximize && first.directions[1] == Direction::minimize};
   for (const StudyTrials& study : studies)
-    for (const TrialPtr& t : complete(*study.trials))
+    for (const TrialPtr& t : complete(study))
       if (t->values.size() == 2)
         plot.points.push_back(
             {.x = t->values[1], .y = t->values[0], .group = studies.size() > 1 ? study.group : std::string()});
@@ -202,6 +203,7 @@ std::vector<Block> comparison_blocks(std::span<const StudyTrials> studies) {
 }
 
 std::vector<Block> study_blocks(const StudyTrials& study, const std::string& suffix) {
+  if (study.directions.empty()) return timeline(study, suffix);
   std::vector<Block> blocks;
   const std::vector<Importance> important = importances(*study.trials, 0, 1);
   // Shares of 0 alone say that nothing can be told, as of one category whose choices were each tried once.

@@ -231,10 +231,12 @@ class Job {
                                     .ranks = ranks(),
                                     .keep_zeros = o.keep_zeros,
                                     .packer = &packer_,
-                                    .distillation = distillation()});
+                                    .distillation = distillation(),
+                                    .sizes = [this](const Graph& evaluate) { return largest_batch(evaluate); }});
     fitted_ = without_compared_layers(std::move(fitted_));
-    data_->fit(inference_graph());
+    data_->fit(inference_graph(graphs_.evaluate));
     say(data_->fit_norms(graphs_, ranks()));
+    say_sizes();
     for (const TrainedParameter& p : graphs_.parameters) facts_.trained += p.elements;
     say(fmt::format("{} weights in {} tensors are trained, {} tensors are frozen{}", facts_.trained,
                     graphs_.parameters.size(), graphs_.frozen.size(),
@@ -296,15 +298,31 @@ class Job {
     say(rounded.what);
   }
 
+  Bindings largest_batch(const Graph& evaluate) {
+    data_->fit(inference_graph(evaluate));
+    return data_->largest(evaluate, options_.training.parts * ranks(), data_->train());
+  }
+
+  void say_sizes() {
+    if (graphs_.sizes.empty()) return;
+    std::vector<std::string> largest;
+    for (const auto& [symbol, size] : graphs_.sizes) largest.push_back(fmt::format("{} = {}", symbol, size));
+    facts_.notes.push_back(
+        fmt::format("gradients need sizes that the model leaves open: there is a step for each of the data's, the "
+                    "largest with {}",
+                    fmt::join(largest, ", ")));
+    say(facts_.notes.back());
+  }
+
   // What the evaluation reads but for labels.
-  Graph inference_graph() const {
+  Graph inference_graph(const Graph& evaluate) const {
     Graph graph = fitted_;
     const std::vector<ValueId> inputs(graph.inputs().begin(), graph.inputs().end());
     for (ValueId input : inputs) {
       const std::string& label = graph.value(input).label;
-      const auto of_evaluation = graphs_.evaluate.arguments();
+      const auto of_evaluation = evaluate.arguments();
       const bool is_read =
-          std::ranges::any_of(of_evaluation, [&](ValueId id) { return graphs_.evaluate.value(id).label == label; });
+          std::ranges::any_of(of_evaluation, [&](ValueId id) { return evaluate.value(id).label == label; });
       if (!is_read && graph.use_count(input) == 0) graph.erase_input(input);
     }
     return graph;

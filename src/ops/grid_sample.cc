@@ -170,8 +170,7 @@ extern constinit const OpDef grid_sample_def{
     .operands = {"x", "grid"},
     .attributes = kSampleAttributes,
     .infer = infer_grid_sample,
-    .eval = eval_grid_sample,
-    .no_gradient = "no rule is written for sampling at computed places"};
+    .eval = eval_grid_sample};
 extern constinit const OpDef affine_grid_def{
     .name = "affine_grid",
     .doc =
@@ -180,7 +179,6 @@ extern constinit const OpDef affine_grid_def{
     .operands = {"theta", computed("computed_size")},
     .attributes = kAffineAttributes,
     .infer = infer_affine_grid,
-    .eval = eval_affine_grid,
-    .no_gradient = "no rule is written for sampling at computed places"};
+    .eval = eval_affine_grid};
 
 }  // namespace hone

@@ -8,10 +8,28 @@
 #include "passes/differentiate.h"
 #include "passes/pipelines.h"
 #include "train/loss.h"
+#include "train/sized_graph.h"
+#include "train/sized_sessions.h"
 #include "train/train_graph.h"
 
 namespace hone {
 namespace {
+
+// Outputs: the loss of the first output, and its gradients by the parameters of those labels.
+Graph differentiated(Graph graph, const std::vector<std::string>& labels, const std::string& loss_name) {
+  std::vector<ValueId> parameters;
+  for (const std::string& label : labels)
+    for (ValueId input : graph.inputs())
+      if (graph.value(input).label == label) parameters.push_back(input);
+  const LossTerms terms =
+      add_loss(graph, graph.outputs()[0].value, TrainNames::kLabels, LossOptions{.loss = loss_name});
+  const ValueId loss = ops::div(graph, {.a = terms.sum, .b = terms.count});
+  const std::vector<ValueId> gradients = differentiate(graph, loss, parameters);
+  std::vector<Output> outputs{{.value = loss, .label = TrainNames::kLoss}};
+  for (size_t i = 0; i < labels.size(); ++i) outputs.push_back({.value = gradients[i], .label = "d " + labels[i]});
+  graph.set_outputs(outputs);
+  return run_pass(std::move(graph), "remove_dead");
+}
 
 // The loss and its gradients as outputs, the weights as parameters.
 class Descent {
@@ -24,7 +42,6 @@ class Descent {
         graph.set_outputs({output});
         break;
       }
-    std::vector<ValueId> parameters;
     for (const std::string& label : labels) {
       const ValueId weight = graph.find_constant(label);
       graph.set_constant(weight, graph.constant(weight)->converted(DType::f32));
@@ -32,24 +49,19 @@ class Descent {
       graph.make_parameter(weight);
     }
     graph.reinfer();
-    for (const std::string& label : labels)
-      for (ValueId input : graph.inputs())
-        if (graph.value(input).label == label) parameters.push_back(input);
-    const LossTerms terms =
-        add_loss(graph, graph.outputs()[0].value, TrainNames::kLabels, LossOptions{.loss = data.loss});
-    const ValueId loss = ops::div(graph, {.a = terms.sum, .b = terms.count});
-    const std::vector<ValueId> gradients = differentiate(graph, loss, parameters);
-    std::vector<Output> outputs{{.value = loss, .label = TrainNames::kLoss}};
-    for (size_t i = 0; i < labels.size(); ++i) outputs.push_back({.value = gradients[i], .label = "d " + labels[i]});
-    graph.set_outputs(outputs);
-    graph = run_pass(std::move(graph), "remove_dead");
     options.compute = Compute::f32;
-    session_.emplace(graph, options);
+    const auto with_gradients = [labels, loss = data.loss](Graph model) {
+      return differentiated(std::move(model), labels, loss);
+    };
+    const auto sizes = [&] { return sizes_of(graph, data.batches.at(0)); };
+    SizedGraph made = make_sized(graph, with_gradients, sizes);
+    const auto for_sizes = [graph, with_gradients](const Bindings& b) { return with_gradients(with_sizes(graph, b)); };
+    sessions_.emplace(made.graph, made.sizes, for_sizes, graph, options);
   }
 
   std::map<std::string, Tensor> gradients(const NamedTensors& batch) {
     check_stop();
-    const std::vector<Tensor> outputs = session_->run(batch);
+    const std::vector<Tensor> outputs = sessions_->of(batch).run(batch);
     if (!std::isfinite(outputs[0].to_doubles()[0]))
       fail("the loss on the data is {}; scores of it say nothing", outputs[0].to_doubles()[0]);
     std::map<std::string, Tensor> found;
@@ -65,7 +77,7 @@ class Descent {
       for (size_t i = 0; i < w.size(); ++i) w[i] -= static_cast<float>(rate) * d[i];
       updated[label] = value;
     }
-    session_->set_parameters(updated);
+    sessions_->first().set_parameters(updated);
   }
 
   const Tensor& value(const std::string& label) const { return values_.at(label); }
@@ -73,7 +85,7 @@ class Descent {
  private:
   const std::vector<std::string>& labels_;
   std::map<std::string, Tensor> values_;
-  std::optional<Session> session_;
+  std::optional<SizedSessions> sessions_;
 };
 
 std::map<std::string, std::vector<double>> zeros_for(const Descent& descent, const std::vector<std::string>& labels) {

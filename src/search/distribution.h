@@ -19,16 +19,18 @@ enum class DistributionKind : uint8_t { real, integer, category };
 
 struct Distribution {
   DistributionKind kind = DistributionKind::real;
-  double low = 0, high = 0;   // both are possible; of a category 0 and the last index
-  double step = 0;            // 0: none; of integers at least 1
-  bool log = false;           // uniform in the logarithm
-  std::vector<Json> choices;  // of a category: null, booleans, numbers, texts
+  double low = 0, high = 0;        // both are possible; of a category 0 and the last index
+  double step = 0;                 // 0: none; of integers at least 1
+  bool log = false;                // uniform in the logarithm
+  std::vector<Json> choices = {};  // of a category: null, booleans, numbers, texts
+  std::vector<Json> written = {};  // low, high, step of integers beyond 2^53, as a file has them; empty for others
 
   bool is_category() const { return kind == DistributionKind::category; }
-  bool is_single() const;              // one value only
-  bool contains(double inside) const;  // within the range; of steps, on one
-  int64_t size() const;                // how many values; 0: a continuum
-  double value_at(int64_t i) const;    // of a finite one, in ascending order
+  bool is_exact() const { return written.empty(); }  // each value has a double of its own
+  bool is_single() const;                            // one value only
+  bool contains(double inside) const;                // within the range; of steps, on one
+  int64_t size() const;                              // how many values; 0: a continuum, or integers beyond 2^53
+  double value_at(int64_t i) const;                  // of a finite one, in ascending order
 
   Json outside(double inside) const;
   // Throws Error for what is no value of this kind, `name` first; not for one out of range.
@@ -47,14 +49,16 @@ Distribution real_distribution(std::string_view name, double low, double high, d
 Distribution integer_distribution(std::string_view name, int64_t low, int64_t high, int64_t step = 1, bool log = false);
 Distribution category_distribution(std::string_view name, std::vector<Json> choices);
 
-// Optuna's JSON text, with the names that it had before version 3, too.
-Distribution parse_distribution(std::string_view json, const std::string& source);
+// Optuna's JSON text, with the names that it had before version 3, too. Integers beyond 2^53 are read, though no search
+// of ours has them. Errors begin with `source` and the parameter's name.
+Distribution parse_distribution(std::string_view json, std::string_view name, const std::string& source);
 
 // One object for equal distributions, so that pointers can be compared first.
 class DistributionPool {
  public:
   DistributionPtr get(const Distribution& distribution);
-  DistributionPtr parse(std::string_view json, const std::string& source);  // remembers texts
+  // Remembers texts; errors as of parse_distribution.
+  DistributionPtr parse(std::string_view json, std::string_view name, const std::string& source);
 
  private:
   std::vector<std::pair<std::string, DistributionPtr>> known_;  // few: one for each parameter and range

@@ -157,6 +157,7 @@ std::vector<double> crowding_distances(const Points& points) {
 
 std::vector<TrialPtr> pareto_front(std::span<const TrialPtr> trials, std::span<const Direction> directions) {
   std::vector<TrialPtr> complete, front;
+  if (directions.empty()) return front;
   for (const TrialPtr& trial : trials)
     if (trial->state == TrialState::complete && trial->values.size() == directions.size() && trial->violation() == 0)
       complete.push_back(trial);

@@ -1,7 +1,10 @@
 // Trials whose worker was lost: signs of life, and another try.
+#include <fmt/format.h>
+
 #include <condition_variable>
 
 #include "base/error.h"
+#include "base/log.h"
 #include "search/study.h"
 #include "search/timestamp.h"
 
@@ -13,41 +16,55 @@ void Study::keep_beating(std::stop_token stop) {
   std::unique_lock lock(waiting);
   while (!stop.stop_requested()) {
     wake.wait_for(lock, stop, std::chrono::duration<double>(config_.heartbeat_seconds), [] { return false; });
+    if (stop.stop_requested()) return;
     std::vector<TrialKey> keys;
     {
       const std::lock_guard guard(mutex_);
       for (const auto& [number, id] : beating_) keys.push_back({record_.id, id, number});
     }
     try {
-      if (!keys.empty() && !stop.stop_requested()) storage_->beat(keys);
+      if (!keys.empty()) storage_->beat(keys);
+      const std::lock_guard guard(mutex_);
+      look_for_signs();
     } catch (const Error&) {
       // A full disk or a lock held for long: the trial itself meets the same when it is told, and says so.
     }
   }
 }
 
+// Whether others' signs change from look to look, which are at least the time between two signs apart.
+void Study::look_for_signs() {
+  const auto now = config_.clock();
+  if (looked_ && now - *looked_ < std::chrono::duration<double>(config_.heartbeat_seconds)) return;
+  looked_ = now;
+  std::map<int64_t, Silence> silences;
+  for (SignOfLife& sign : storage_->signs_of_life(record_.id)) {
+    if (beating_.contains({sign.trial.number, sign.trial.id})) continue;
+    const auto known = silences_.find(sign.trial.id);
+    Silence silence{.trial = sign.trial, .sign = std::move(sign.text), .since = now};
+    if (known != silences_.end() && known->second.sign == silence.sign) {
+      silence.since = known->second.since;
+      silence.looks = known->second.looks + 1;
+    }
+    silences.emplace(silence.trial.id, std::move(silence));
+  }
+  silences_ = std::move(silences);
+}
+
+// One look more than the time of silence needs: all workers may have stood still between two looks, as when the machine
+// slept, and wake up together.
 void Study::fail_silent_trials() {
   if (config_.heartbeat_seconds <= 0) return;
-  const auto now = std::chrono::steady_clock::now();
-  const std::chrono::duration<double> between(config_.heartbeat_seconds);
-  if (looked_ && now - *looked_ < between) return;
-  const bool first = !looked_;
-  looked_ = now;
+  look_for_signs();
   const double grace = config_.grace_seconds > 0 ? config_.grace_seconds : 2 * config_.heartbeat_seconds;
-  const std::vector<TrialKey> silent = storage_->silent_trials(record_.id, grace);
-  // When the storage's clock is set, all trials seem silent until their next sign: it is waited for. What had fallen
-  // silent before this worker began needs none.
-  std::map<int64_t, std::chrono::steady_clock::time_point> since;
-  for (const TrialKey& key : silent) {
-    const auto known = silent_since_.find(key.id);
-    since[key.id] = known == silent_since_.end() ? now : known->second;
-  }
-  silent_since_ = since;
-  if (silent.empty()) return;
+  std::vector<TrialKey> lost;
+  for (const auto& [id, silence] : silences_)
+    if (silence.looks >= 2 && *looked_ - silence.since >= std::chrono::duration<double>(grace))
+      lost.push_back(silence.trial);
+  if (lost.empty()) return;
   const std::shared_ptr<const TrialList> all = storage_->trials(record_.id);
-  for (const TrialKey& key : silent) {
-    if (beating_.contains({key.number, key.id})) continue;
-    if (!first && now - since[key.id] < 2 * between) continue;
+  for (const TrialKey& key : lost) {
+    silences_.erase(key.id);
     try {
       storage_->change(key, {.state = TrialState::failed, .ended = now_us()});
     } catch (const Error&) {
@@ -77,8 +94,20 @@ void Study::add_retry(const TrialRecord& failed) {
 
 void Study::retry(LiveTrial& trial) {
   const TrialRecord before = trial.record_;
-  tell(trial, TrialState::failed);
+  try {
+    tell(trial, TrialState::failed);
+  } catch (const TrialEnded&) {
+    return;  // who ended it has seen to that
+  }
   add_retry(before);
+}
+
+void Study::drop(LiveTrial& trial) {
+  log(LogLevel::note,
+      fmt::format("study {}: trial {} was ended by another worker, which took this one for lost; its result is dropped",
+                  record_.name, trial.number()));
+  trial.record_.state = TrialState::failed;
+  trial.unwritten_ = {};
 }
 
 }  // namespace hone

@@ -8,12 +8,25 @@
 #include <string>
 #include <vector>
 
+#include "base/error.h"
 #include "search/trial_record.h"
 
 namespace hone {
 
 struct TrialKey {
   int64_t study = -1, id = -1, number = -1;
+};
+
+// What a running trial's worker wrote last. Only whether it changes says something: clocks of machines differ.
+struct SignOfLife {
+  TrialKey trial;
+  std::string text;
+};
+
+// Thrown by Storage::change: the trial has ended, by another worker's word.
+class TrialEnded : public Error {
+ public:
+  using Error::Error;
 };
 
 enum class StudyAttribute : uint8_t { user, system };
@@ -33,14 +46,14 @@ class Storage {
   virtual std::optional<TrialRecord> pop_waiting(int64_t study) = 0;
   // That, or where none waits a new one.
   virtual TrialRecord begin_trial(int64_t study, int64_t started);
-  // Error when the trial has finished, or is gone.
+  // TrialEnded when the trial has finished; Error when it is gone.
   virtual void change(const TrialKey& trial, const TrialChanges& changes) = 0;
   virtual std::shared_ptr<const TrialList> trials(int64_t study) = 0;
 
-  // Signs of life of running trials, and who has given none for so long (only those that ever gave one).
+  // Signs of life of running trials, of those that ever gave one.
   virtual bool has_heartbeats() const { return false; }
   virtual void beat(std::span<const TrialKey>) {}
-  virtual std::vector<TrialKey> silent_trials(int64_t, double /*seconds*/) { return {}; }
+  virtual std::vector<SignOfLife> signs_of_life(int64_t /*study*/) { return {}; }
 
   virtual std::string name() const = 0;  // as errors and reports show it
 };

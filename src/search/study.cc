@@ -138,9 +138,11 @@ LiveTrial Study::ask(const Space& space) {
       fail("no point that meets the constraints was found in {} draws; loosen them, or narrow the parameters' ranges",
            kAttempts);
     write(trial);
+  } catch (const TrialEnded&) {
+    throw;
   } catch (const Error&) {
     beating_.erase({trial.record_.number, trial.record_.id});
-    storage_->change(key_of(trial), {.state = TrialState::failed, .ended = now_us()});
+    change(trial, {.state = TrialState::failed, .ended = now_us()});
     throw;
   }
   return trial;
@@ -217,9 +219,19 @@ double Study::choose(LiveTrial& trial, const std::string& name, const Distributi
   return value;
 }
 
+// A trial that another worker ended gives no signs of life any more.
+void Study::change(const LiveTrial& trial, const TrialChanges& changes) {
+  try {
+    storage_->change(key_of(trial), changes);
+  } catch (const TrialEnded&) {
+    beating_.erase({trial.record_.number, trial.record_.id});
+    throw;
+  }
+}
+
 void Study::write(LiveTrial& trial) {
   if (trial.unwritten_.empty()) return;
-  storage_->change(key_of(trial), trial.unwritten_);
+  change(trial, trial.unwritten_);
   trial.unwritten_ = {};
 }
 
@@ -245,7 +257,7 @@ TrialState Study::tell(LiveTrial& trial, TrialState state, std::vector<double> v
   changes.state = state;
   changes.values = std::move(values);
   changes.ended = now_us();
-  storage_->change(key_of(trial), changes);
+  change(trial, changes);
   apply_changes(trial.record_, changes);
   changes = {};
   beating_.erase({trial.record_.number, trial.record_.id});
@@ -290,22 +302,39 @@ int64_t Study::optimize(const Objective& objective, const Run& run, const Space*
   std::atomic<int64_t> left{run.trials}, done{0};
   std::exception_ptr failure;
   std::mutex of_failure;
-  const auto one = [&] {
-    LiveTrial trial = space ? ask(*space) : ask();
+  const auto end = [&](LiveTrial& trial, TrialState state, std::vector<double> values = {}) {
     try {
-      tell(trial, objective(trial));
+      tell(trial, state, std::move(values));
+    } catch (const TrialEnded&) {
+      drop(trial);
+    }
+  };
+  const auto next = [&] {
+    for (;;) {
+      try {
+        return space ? ask(*space) : ask();
+      } catch (const TrialEnded&) {  // before its parameters were written
+      }
+    }
+  };
+  const auto one = [&] {
+    LiveTrial trial = next();
+    try {
+      end(trial, TrialState::complete, objective(trial));
     } catch (const TrialPruned&) {
-      tell(trial, TrialState::pruned);
+      end(trial, TrialState::pruned);
     } catch (const Stopped&) {
       const Unstoppable until_written;
       retry(trial);
       throw;
+    } catch (const TrialEnded&) {  // found out by a report
+      drop(trial);
     } catch (const Error& e) {
       trial.set_user_attribute("error", e.what());
-      tell(trial, TrialState::failed);
+      end(trial, TrialState::failed);
       if (!run.go_on) throw;
     } catch (...) {
-      tell(trial, TrialState::failed);
+      end(trial, TrialState::failed);
       throw;
     }
     ++done;

@@ -26,10 +26,12 @@ struct StudyConfig {
   std::vector<Direction> directions = {Direction::minimize};
   bool may_create = true, may_resume = true;
   uint64_t seed = 0;
-  // Running trials give a sign of life so often, and those of workers that gave none for `grace_seconds` (0: twice as
-  // long) have failed and are tried again, up to `max_retries` times. 0: no signs.
+  // Running trials give a sign of life so often, and those of workers whose sign did not change for `grace_seconds` (0:
+  // twice as long), at two looks behind the first, have failed and are tried again, up to `max_retries` times. 0: no
+  // signs. How long is by this worker's own clock: what time a sign has is not read.
   double heartbeat_seconds = 0, grace_seconds = 0;
   int max_retries = 3;
+  std::function<std::chrono::steady_clock::time_point()> clock = std::chrono::steady_clock::now;
 };
 
 // Thrown by an objective that ends because should_prune() said so.
@@ -85,7 +87,8 @@ class Study {
   LiveTrial ask(const Space& space);
 
   // Values: one for each objective of a complete trial; without them, or with NaN, it has failed. A pruned trial's
-  // value is its last report. What is told is written when this returns.
+  // value is its last report. What is told is written when this returns. TrialEnded: another worker took this one for
+  // lost and ended the trial; ask for the next.
   TrialState tell(LiveTrial& trial, TrialState state, std::vector<double> values = {});
   TrialState tell(LiveTrial& trial, std::vector<double> values) {
     return tell(trial, TrialState::complete, std::move(values));
@@ -94,7 +97,7 @@ class Study {
   // Parameters of a trial to come, as JSON by name; what is not given is sampled. With skip_existing, not again what
   // was tried or waits.
   bool enqueue(const Json& parameters, bool skip_existing = false, const Json& user_attributes = nullptr);
-  // Failed, and the same once more: what is done with a trial that a stop cut off.
+  // Failed, and the same once more, unless another worker has done so: for a trial that a stop cut off.
   void retry(LiveTrial& trial);
 
   using Objective = std::function<std::vector<double>(LiveTrial&)>;
@@ -106,7 +109,8 @@ class Study {
     std::function<bool(std::span<const TrialPtr>)> enough =
         {};  // asked before each trial: other workers make some, too
   };
-  // Returns how many were carried out: fewer where the sampler is exhausted, or there are enough.
+  // Returns how many were carried out: fewer where the sampler is exhausted, or there are enough. What a trial gave
+  // that another worker ended meanwhile is dropped, with a note in the log.
   int64_t optimize(const Objective& objective, const Run& run, const Space* space = nullptr);
 
   std::shared_ptr<const TrialList> trials() const;
@@ -127,6 +131,9 @@ class Study {
   bool decide_pruning(LiveTrial& trial);
   template <class Use>
   auto with_view(int64_t number, Use&& use);
+  void change(const LiveTrial& trial, const TrialChanges& changes);
+  void drop(LiveTrial& trial);
+  void look_for_signs();
   void fail_silent_trials();
   void keep_beating(std::stop_token stop);
   void add_retry(const TrialRecord& failed);
@@ -142,9 +149,16 @@ class Study {
   size_t scanned_ = 0;
   DistributionPool pool_;
   std::map<const SpaceParameter*, DistributionPtr> of_space_;
-  std::set<std::pair<int64_t, int64_t>> beating_;                          // number and id
-  std::optional<std::chrono::steady_clock::time_point> looked_;            // for trials that fell silent
-  std::map<int64_t, std::chrono::steady_clock::time_point> silent_since_;  // by id: at which look they first were
+  std::set<std::pair<int64_t, int64_t>> beating_;  // number and id
+  // A sign as it was at a look, and at how many later ones it was the same.
+  struct Silence {
+    TrialKey trial;
+    std::string sign;
+    std::chrono::steady_clock::time_point since;
+    int looks = 0;
+  };
+  std::optional<std::chrono::steady_clock::time_point> looked_;
+  std::map<int64_t, Silence> silences_;  // of others' trials, by id
   std::jthread heart_;
 };
 

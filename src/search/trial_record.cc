@@ -43,7 +43,8 @@ TrialParameter stored_parameter(std::string name, double value, DistributionPtr 
                                 const std::string& source) {
   if (distribution->is_category() && !distribution->contains(value))
     fail("{}: parameter {} has choice {} of {}", source, name, value, distribution->choices.size());
-  if (distribution->kind == DistributionKind::integer && !(std::abs(value) <= 9007199254740992))
+  const bool fits = distribution->is_exact() ? std::abs(value) <= 0x1p53 : std::isfinite(value);
+  if (distribution->kind == DistributionKind::integer && !fits)
     fail("{}: parameter {} is {}, which is no whole number", source, name, value);
   return {std::move(name), value, std::move(distribution)};
 }

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <memory>
+#include <span>
 
 #include "base/error.h"
 #include "base/hash.h"
@@ -15,6 +17,7 @@
 #include "passes/pipelines.h"
 #include "passes/quantize.h"
 #include "train/recompute.h"
+#include "train/sized_graph.h"
 #include "train/synchronised_norm.h"
 
 namespace hone {
@@ -235,23 +238,46 @@ class Builder {
     model_ = run_pass(std::move(model_), "fold_fake_quant", {.packer = options_.packer});  // what is rounded once
   }
 
+  // The closure that gives graphs for other sizes has the builder for itself.
+  static TrainGraphs build(std::shared_ptr<Builder> builder) {
+    TrainGraphs graphs = builder->build();
+    if (!graphs.sizes.empty())
+      graphs.for_sizes = [builder](const Bindings& sizes) {
+        return builder->main_graph(with_sizes(builder->model_, sizes));
+      };
+    return graphs;
+  }
+
+ private:
   TrainGraphs build() {
-    for (const TrainedParameter& p : made_.parameters) parameters_.push_back(input_called(model_, p.name));
     made_.evaluate = without_compared_layers(model_);
     made_.evaluate.name = "evaluate";
     const LossTerms terms = loss_of(made_.evaluate);
     made_.evaluate.add_output(terms.sum, Names::kLossSum);
     made_.evaluate.add_output(terms.count, Names::kCount);
-    if (options_.accumulate || options_.ranks > 1) {
-      build_gradients();
-      build_update();
+    std::function<Bindings()> sizes;
+    if (options_.sizes) sizes = [this] { return options_.sizes(made_.evaluate); };
+    SizedGraph main = make_sized(
+        model_, [this](Graph model) { return main_graph(std::move(model)); }, sizes);
+    made_.sizes = std::move(main.sizes);
+    if (!in_parts()) {
+      made_.step = std::move(main.graph);
     } else {
-      build_step();
+      made_.gradients = std::move(main.graph);
+      made_.sums = {Names::kLossSum, Names::kCount};
+      for (const TrainedParameter& p : made_.parameters) made_.sums.push_back(sum_label(p.name));
+      build_update();
     }
-    return std::move(made_);
+    return made_;
   }
 
- private:
+  bool in_parts() const { return options_.accumulate || options_.ranks > 1; }
+
+  // That which has the model's gradients, of the model or of it for certain sizes.
+  Graph main_graph(Graph model) const {
+    return in_parts() ? gradients_graph(std::move(model)) : step_graph(std::move(model));
+  }
+
   // `stored`: the tensors of the whole model, of which the predictions may read some.
   void choose_parameters(const std::vector<StoredTensor>& stored) {
     TrainableConstants chosen = choose_trainable(model_, options_.groups);
@@ -314,8 +340,7 @@ class Builder {
   }
 
   // The model as it is in training.
-  Graph training_form(const char* name) const {
-    Graph graph = model_;
+  Graph training_form(Graph graph, const char* name) const {
     graph.name = name;
     train_batch_norms(graph, options_.ranks);
     if (options_.dropout > 0 && options_.dropout_layers.empty())
@@ -342,10 +367,12 @@ class Builder {
 
   std::vector<ValueId> gradients_of(Graph& graph, ValueId loss) const {
     std::vector<NodeId> forward(graph.nodes().begin(), graph.nodes().end());
-    std::vector<ValueId> gradients = differentiate(graph, loss, parameters_, dora_lengths(graph));
-    if (options_.keep_zeros) drop_gradients_of_zeros(graph, gradients);
+    std::vector<ValueId> parameters;
+    for (const TrainedParameter& p : made_.parameters) parameters.push_back(input_called(graph, p.name));
+    std::vector<ValueId> gradients = differentiate(graph, loss, parameters, dora_lengths(graph));
+    if (options_.keep_zeros) drop_gradients_of_zeros(graph, parameters, gradients);
     if (options_.recompute > 0) {
-      const std::vector<NodeId> copies = recompute_activations(graph, forward, parameters_, options_.recompute);
+      const std::vector<NodeId> copies = recompute_activations(graph, forward, parameters, options_.recompute);
       forward.insert(forward.end(), copies.begin(), copies.end());
     }
     keep_passes_apart(graph, forward);
@@ -353,9 +380,10 @@ class Builder {
   }
 
   // No optimizer moves a 0 whose gradients are 0.
-  void drop_gradients_of_zeros(Graph& graph, std::vector<ValueId>& gradients) const {
+  static void drop_gradients_of_zeros(Graph& graph, std::span<const ValueId> parameters,
+                                      std::vector<ValueId>& gradients) {
     for (size_t i = 0; i < gradients.size(); ++i) {
-      const Tensor& initial = *graph.value(parameters_[i]).initial;
+      const Tensor& initial = *graph.value(parameters[i]).initial;
       const std::vector<float> values = initial.to_floats();
       if (initial.shape().size() < 2 || std::ranges::count(values, 0.0f) == 0) continue;
       Tensor stays(DType::boolean, initial.shape());
@@ -366,26 +394,25 @@ class Builder {
     }
   }
 
-  void build_step() {
-    Graph& graph = made_.step = training_form("step");
+  Graph step_graph(Graph model) const {
+    Graph graph = training_form(std::move(model), "step");
     const LossTerms terms = training_loss(graph);
     const ValueId loss = ops::div(graph, {.a = terms.sum, .b = terms.count});
     graph.add_output(loss, Names::kLoss);
     add_optimizer(graph, groups_, gradients_of(graph, loss), options_);
+    return graph;
   }
 
-  void build_gradients() {
-    Graph& graph = made_.gradients = training_form("gradients");
+  Graph gradients_graph(Graph model) const {
+    Graph graph = training_form(std::move(model), "gradients");
     const LossTerms terms = training_loss(graph);
     const std::vector<ValueId> gradients = gradients_of(graph, terms.sum);
     const ValueId keep = options_.accumulate ? graph.add_input(Names::kKeep, plain_type(DType::boolean, {})) : kNone;
-    const auto sum = [&](const std::string& label, ValueId value) {
-      accumulate(graph, keep, label, value);
-      made_.sums.push_back(label);
-    };
-    sum(Names::kLossSum, terms.sum);
-    sum(Names::kCount, terms.count);
-    for (size_t i = 0; i < gradients.size(); ++i) sum(sum_label(made_.parameters[i].name), gradients[i]);
+    accumulate(graph, keep, Names::kLossSum, terms.sum);
+    accumulate(graph, keep, Names::kCount, terms.count);
+    for (size_t i = 0; i < gradients.size(); ++i)
+      accumulate(graph, keep, sum_label(made_.parameters[i].name), gradients[i]);
+    return graph;
   }
 
   void build_update() {
@@ -408,10 +435,9 @@ class Builder {
   }
 
   Graph model_;
-  const TrainGraphOptions& options_;
+  const TrainGraphOptions options_;
   TrainGraphs made_;
   std::vector<Group> groups_;
-  std::vector<ValueId> parameters_;  // in every graph that begins as the model does
 };
 
 }  // namespace
@@ -431,7 +457,7 @@ std::string predictions_label(const Graph& model, const std::string& wanted) {
 }
 
 TrainGraphs make_train_graphs(Graph model, const TrainGraphOptions& options) {
-  return Builder(std::move(model), options).build();
+  return Builder::build(std::make_shared<Builder>(std::move(model), options));
 }
 
 Graph with_trained(Graph model, const std::vector<std::pair<std::string, Tensor>>& values) {

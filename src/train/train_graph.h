@@ -4,6 +4,7 @@
 #pragma once
 
 #include <any>
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -50,6 +51,9 @@ struct TrainGraphOptions {
   std::string predictions;         // label of the output; empty: "logits", or the only one
   const Packer* packer = nullptr;  // of rounded weights that are frozen; null: the reference
   std::optional<DistillationOptions> distillation = {};  // the model then has outputs of compared layers, or none
+  // Those of a batch, for the arguments of `evaluate`: asked for where a gradient needs sizes that the model leaves
+  // open.
+  std::function<Bindings(const Graph& evaluate)> sizes = {};
 };
 
 struct TrainedParameter {
@@ -81,10 +85,14 @@ struct TrainGraphs {
   std::vector<std::string> frozen;      // names of constants that stay what they are, by a rule
   std::vector<StoredTensor> others;     // that are not trained either, and why
   std::string predictions;              // label of the output
+  // Where gradients need sizes that the model leaves open, `step` or `gradients` is for these alone, and `for_sizes`
+  // gives that of others, of the same symbols. Both are empty where it is for all sizes.
+  Bindings sizes;
+  std::function<Graph(const Bindings&)> for_sizes;
 };
 
 // `model` is in training form (train/training_form.h); weights of fewer bits become f32. Throws Error where nothing can
-// be trained, the loss has no such predictions, or an op on the way has no gradient.
+// be trained, the loss has no such predictions, or an op on the way has no gradient, with the sizes of a batch either.
 TrainGraphs make_train_graphs(Graph model, const TrainGraphOptions& options);
 
 // The model with the values of its parameters.

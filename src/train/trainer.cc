@@ -27,24 +27,23 @@ Trainer::Trainer(TrainGraphs graphs, const SessionOptions& options, const Ranks*
   CHECK(!ranks_ || accumulates(graphs_));
   const int64_t before = memory_use().resident_bytes;
   SessionOptions shared = options;
-  const auto open = [&](const Graph& graph) {
-    auto session = std::make_unique<Session>(graph, shared);
-    if (!shared.parameters_of) shared.parameters_of = session.get();
+  const auto note_state = [&](const Graph& graph) {
     for (ValueId input : graph.inputs()) {
       const Value& value = graph.value(input);
       if (value.role != InputRole::state || std::ranges::count(state_, value.label, &Held::name)) continue;
       state_.push_back({value.label, value.type, std::ranges::count(graphs_.sums, value.label) > 0});
     }
-    return session;
   };
-  if (accumulates(graphs_)) {
-    gradients_ = open(graphs_.gradients);
-    shared.parameters_of = gradients_.get();
-    update_ = open(graphs_.update);
-  } else {
-    step_ = open(graphs_.step);
-    shared.parameters_of = step_.get();
-  }
+  const auto open = [&](const Graph& graph) {
+    note_state(graph);
+    return std::make_unique<Session>(graph, shared);
+  };
+  const bool in_parts = accumulates(graphs_);
+  const Graph& main_graph = in_parts ? graphs_.gradients : graphs_.step;
+  note_state(main_graph);
+  main_.emplace(main_graph, graphs_.sizes, graphs_.for_sizes, graphs_.evaluate, options);
+  shared.parameters_of = &main();
+  if (in_parts) update_ = open(graphs_.update);
   evaluate_ = open(graphs_.evaluate);
   opened_bytes_ = std::max<int64_t>(memory_use().resident_bytes - before, 0);
   own_parameters();
@@ -73,8 +72,8 @@ Trainer::Step Trainer::outputs_of(const Session& session, std::vector<Tensor> ou
 }
 
 // Sums over ranks are under way from when they are there to the end of the run.
-std::vector<Tensor> Trainer::run_last_part(const NamedTensors& inputs, bool checked) {
-  if (!ranks_) return run(*gradients_, inputs, checked);
+std::vector<Tensor> Trainer::run_last_part(Session& session, const NamedTensors& inputs, bool checked) {
+  if (!ranks_) return run(session, inputs, checked);
   OrderedSum sum(*ranks_);
   std::set<size_t> begun;
   const auto begin = [&](const std::string& name, std::span<std::byte> bytes) {
@@ -86,7 +85,7 @@ std::vector<Tensor> Trainer::run_last_part(const NamedTensors& inputs, bool chec
     sum.progress();
   };
   std::vector<Tensor> outputs =
-      checked ? gradients_->run_checked(context_, inputs) : gradients_->run(context_, inputs, UpdateWritten(begin));
+      checked ? session.run_checked(context_, inputs) : session.run(context_, inputs, UpdateWritten(begin));
   std::map<std::string, Tensor> others;
   for (size_t i = 0; i < graphs_.sums.size(); ++i) {
     if (begun.contains(i)) continue;
@@ -100,13 +99,13 @@ std::vector<Tensor> Trainer::run_last_part(const NamedTensors& inputs, bool chec
 
 Trainer::Step Trainer::step(std::span<const NamedTensors> parts, double rate, bool checked, int64_t first,
                             const BeforeUpdate& before_update) {
-  CHECK(!parts.empty() && (gradients_ || (parts.size() == 1 && !before_update)));
+  CHECK(!parts.empty() && (update_ || (parts.size() == 1 && !before_update)));
   if (has_evaluated_) evaluate_->forget_laid_out();  // updates are in place again
   has_evaluated_ = false;
   NamedTensors numbers{{TrainNames::kRate, Tensor::scalar(static_cast<float>(rate))},
                        {TrainNames::kStep, Tensor::scalar(static_cast<float>(steps_ + 1))}};
   Step step;
-  if (gradients_) {
+  if (update_) {
     std::vector<Tensor> predictions;
     int64_t sample = first;
     for (const NamedTensors& part : parts) {
@@ -118,17 +117,19 @@ Trainer::Step Trainer::step(std::span<const NamedTensors> parts, double rate, bo
       }
       sample += rows_of(part);
       const bool is_last = &part == &parts.back();
-      predictions.push_back((is_last ? run_last_part(inputs, checked) : run(*gradients_, inputs, checked))[0]);
+      Session& session = main_->of(part);
+      predictions.push_back((is_last ? run_last_part(session, inputs, checked) : run(session, inputs, checked))[0]);
     }
-    gradients_->forget_laid_out();
+    main_->forget_laid_out();
     if (before_update) before_update(context_, predictions);
     step = outputs_of(*update_, run(*update_, numbers, checked), 0);
     step.predictions = std::move(predictions);
   } else {
     numbers.insert(parts[0].begin(), parts[0].end());
     if (takes(graphs_.step, TrainNames::kSample)) numbers[TrainNames::kSample] = Tensor::scalar(int64_t{0});
-    std::vector<Tensor> outputs = run(*step_, numbers, checked);
-    step = outputs_of(*step_, outputs, 1);
+    Session& session = main_->of(parts[0]);
+    std::vector<Tensor> outputs = run(session, numbers, checked);
+    step = outputs_of(session, outputs, 1);
     step.predictions.push_back(std::move(outputs[0]));
   }
   ++steps_;

@@ -11,6 +11,7 @@
 
 #include "mpi/ordered_sum.h"
 #include "runtime/session.h"
+#include "train/sized_sessions.h"
 #include "train/train_graph.h"
 
 namespace hone {
@@ -94,8 +95,8 @@ class Trainer {
     bool is_sum;  // of one step
   };
   std::vector<Tensor> run(Session& session, const NamedTensors& inputs, bool checked);
-  std::vector<Tensor> run_last_part(const NamedTensors& inputs, bool checked);
-  Session& main() { return *(gradients_ ? gradients_ : step_); }
+  std::vector<Tensor> run_last_part(Session& session, const NamedTensors& inputs, bool checked);
+  Session& main() { return main_->first(); }
   void own_parameters();
   void set_zero_state();
   Step outputs_of(const Session& session, std::vector<Tensor> outputs, size_t first) const;
@@ -103,8 +104,9 @@ class Trainer {
   TrainGraphs graphs_;
   const Ranks* const ranks_;
   std::vector<Held> state_;
-  int64_t opened_bytes_ = 0;  // that opening the sessions took
-  std::unique_ptr<Session> step_, gradients_, update_, evaluate_;
+  int64_t opened_bytes_ = 0;                    // that opening the sessions took
+  std::optional<SizedSessions> main_;           // of a whole step, or of gradients where there is an update
+  std::unique_ptr<Session> update_, evaluate_;  // no update: a step is one graph
   Context context_;
   int64_t steps_ = 0;
   bool has_evaluated_ = false;  // since the last step

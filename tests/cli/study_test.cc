@@ -74,6 +74,56 @@ TEST_F(StudyVerb, ExportsEveryTrialAsARow) {
   EXPECT_TRUE(quoted);
 }
 
+// As another program may have made them: a range of seeds that doubles do not hold, one without directions, one
+// damaged.
+TEST_F(StudyVerb, OneStudyThatIsOddHidesNoOther) {
+  const auto kept = [&](const std::string& name, std::vector<Direction> directions, const std::string& range) {
+    const auto storage = open_storage(place);
+    const DistributionPtr seeds = std::make_shared<const Distribution>(parse_distribution(
+        R"({"name": "IntDistribution", "attributes": {"low": 0, "high": )" + range + "}}", "seed", place));
+    const int64_t id = storage->create_study(name, directions);
+    for (int64_t i = 0; i < 2; ++i)
+      storage->create_trial(id, {.state = TrialState::complete,
+                                 .parameters = {{"seed", 0x1p62, seeds}},
+                                 .values = std::vector<double>(directions.size(), 1.0),
+                                 .intermediate = {{0, 1.0}, {1, 2.0}},
+                                 .started = 1'000'000 * (i + 1),
+                                 .ended = 2'000'000 * (i + 1)});
+  };
+  kept("seeds", {Direction::minimize}, "4611686018427387904");
+  kept("aimless", {}, "9223372036854775807");
+  const ProgramResult list = study({"list", place});
+  ASSERT_EQ(list.exit_code, 0) << list.err;
+  for (const char* part : {"5 studies", "no directions", "study seeds: the storage keeps parameter seed as a float"})
+    EXPECT_THAT(list.out, HasSubstr(part));
+  for (const char* name : {"seeds", "aimless"}) {
+    const ProgramResult show = study({"show", place, name, "--report", folder / "report.html"});
+    EXPECT_EQ(show.exit_code, 0) << show.err;
+    EXPECT_THAT(show.out, testing::AllOf(HasSubstr("2 complete"), HasSubstr("can't be shown exactly")));
+    const ProgramResult csv = study({"export", place, name});
+    EXPECT_THAT(csv.out, HasSubstr(",4611686018427387904")) << csv.err;
+    EXPECT_THAT(csv.err, HasSubstr("can't be shown exactly"));
+  }
+  EXPECT_THAT(study({"best", place, "seeds"}).out, HasSubstr("seed = 4611686018427387904"));
+  EXPECT_THAT(study({"compare", place, "seeds", "other"}).out, HasSubstr("after 2 complete trials each"));
+  EXPECT_THAT(study({"compare", place, "aimless", "other"}).err, HasSubstr("has 0 objectives"));
+  EXPECT_THAT(study({"best", place, "aimless"}).err, HasSubstr("no complete, feasible trial"));
+}
+
+TEST_F(StudyVerb, AStudyThatCannotBeReadIsNamedAndCanBeDeleted) {
+  const auto storage = open_storage(place);
+  const auto empty = std::make_shared<const Distribution>(
+      Distribution{.kind = DistributionKind::integer, .low = 5, .high = 3, .step = 1});
+  storage->create_trial(find_study(*storage, "two").id, {.parameters = {{"n", 4, empty}}});
+  const ProgramResult list = study({"list", place});
+  EXPECT_EQ(list.exit_code, 0) << list.err;
+  EXPECT_THAT(list.out, testing::AllOf(HasSubstr("study two can't be read"),
+                                       HasSubstr("parameter n: low 5 is above high 3"), HasSubstr("other")));
+  EXPECT_THAT(study({"show", place, "two"}).err, HasSubstr("parameter n: low 5"));
+  EXPECT_EQ(study({"delete", place, "two"}).exit_code, 0);
+  EXPECT_THAT(study({"list", place}).out, testing::Not(HasSubstr("can't be read")));
+}
+
 TEST_F(StudyVerb, DeletesWhatIsNamedAndNothingElse) {
   EXPECT_THAT(study({"delete", place}).err, HasSubstr("name the studies to delete"));
   EXPECT_THAT(study({"delete", place, "other", "absent"}).err, HasSubstr("there is no study \"absent\""));

@@ -4,6 +4,7 @@
 #include <limits>
 
 #include "tests/jobs/jobs_fixture.h"
+#include "tests/support/pyramid.h"
 
 namespace hone {
 namespace {
@@ -156,6 +157,14 @@ TEST_F(DoctorTest, ListsWhatStandsBetweenWeightsAndOutputs) {
   ASSERT_EQ(table->rows.size(), 1u);
   EXPECT_EQ(std::get<std::string>(table->rows[0][0]), "det");
   EXPECT_THAT(std::get<std::string>(table->rows[0][2]), HasSubstr("no op inverts matrices"));
+}
+
+TEST_F(DoctorTest, OpenSizesThatGradientsNeedAreTheDatas) {
+  save_artefact(folder / "pyramid.safetensors", test::pyramid());
+  const Diagnosis diagnosis = examine(folder / "pyramid.safetensors", {.train = true});
+  EXPECT_EQ(diagnosis.problems, 0) << testing::PrintToString(diagnosis.record.findings);
+  EXPECT_THAT(diagnosis.record.findings, Contains(HasSubstr("gradients need sizes that the model leaves open")));
+  EXPECT_THAT(diagnosis.record.findings, Contains(HasSubstr("3 of 3 weights can be trained")));
 }
 
 TEST_F(DoctorTest, AModelWithoutWeightsCannotBeTrained) {

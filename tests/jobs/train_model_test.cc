@@ -5,9 +5,12 @@
 #include <algorithm>
 
 #include "base/atomic_file.h"
+#include "base/philox.h"
 #include "base/stop.h"
+#include "io/numpy.h"
 #include "tests/jobs/jobs_fixture.h"
 #include "tests/support/error_of.h"
+#include "tests/support/pyramid.h"
 #include "train/checkpoint.h"
 
 namespace hone {
@@ -107,6 +110,37 @@ TEST_F(TrainModelTest, EndsWhenValidationsGetNoBetter) {
   const Record record = train_model(options);
   EXPECT_THAT(record.findings, testing::Contains(HasSubstr("2 validations have not raised the accuracy")));
   EXPECT_LT(std::get<Number>(find_block<KeyValues>(record, "training")->items[1].value).value, 50 * 3);
+}
+
+// The last batch of an epoch is smaller, and so are parts: the number of rows stays open.
+TEST_F(TrainModelTest, SizesThatAModelLeavesOpenAreTheDatas) {
+  save_artefact(folder / "pyramid.safetensors", test::pyramid());
+  Philox random(1);
+  std::vector<int64_t> labels;
+  std::vector<float> x;
+  for (int64_t row = 0; row < 42; ++row) {
+    labels.push_back(row % 3);
+    for (int i = 0; i < 64; ++i) x.push_back(static_cast<float>(row % 3) + 0.1f * static_cast<float>(random.normal()));
+  }
+  write_npz(folder / "data.npz", std::vector<NamedTensor>{{"x", Tensor::of<float>({42, 1, 8, 8}, x)},
+                                                          {"label", Tensor::of<int64_t>({42}, labels)}});
+  TrainModelOptions options;
+  options.model = folder / "pyramid.safetensors";
+  options.data = folder / "data.npz";
+  options.output = folder / "out.safetensors";
+  options.reading.label = "label";
+  options.reading.classes = {"0", "1", "2"};
+  options.training.batch = 8;
+  options.training.parts = 2;
+  options.training.epochs = 20;
+  options.training.rate = 2e-2;
+  std::vector<std::string> said;
+  train_model(options, [&](const std::string& line) { said.push_back(line); });
+  EXPECT_THAT(said, testing::Contains(HasSubstr("the largest with H = 8, W = 8")));
+  const std::string log = read_file(folder / "out.run/log.csv");
+  EXPECT_EQ(std::ranges::count(log, '\n'), 21);
+  EXPECT_EQ(to_string(load_model(options.output).graph.type(load_model(options.output).graph.arguments()[0])),
+            "f32[B,1,H,W]");
 }
 
 TEST_F(TrainModelTest, FrozenLayersStayWhatTheyAre) {

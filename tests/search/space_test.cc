@@ -34,7 +34,40 @@ TEST(Distributions, AreReadAsTheyAreWritten) {
   for (const Distribution& d : {real_distribution("x", -1, 2, 0.25), real_distribution("x", 1e-300, 1e300, 0, true),
                                 integer_distribution("x", -4, 4, 2), integer_distribution("x", 1, 64, 1, true),
                                 category_distribution("x", {1, 2.0, "1", nullptr, false})})
-    EXPECT_EQ(parse_distribution(d.json(), "test"), d) << d.json();
+    EXPECT_EQ(parse_distribution(d.json(), "x", "test"), d) << d.json();
+}
+
+std::string of_integers(const std::string& range) {
+  return R"({"name": "IntDistribution", "attributes": {"log": false, "step": 1, )" + range + "}}";
+}
+
+TEST(Distributions, IntegersBeyondTheExactOnesAreReadAndWrittenAsTheyAre) {
+  for (const char* range : {R"("low": 0, "high": 4611686018427387904)", R"("low": 0, "high": 9223372036854775807)",
+                            R"("low": -9223372036854775808, "high": 9007199254740993)",
+                            R"("low": 1, "high": 18446744073709551615)", R"("low": 1, "high": 18446744073709551616)"}) {
+    const Distribution d = parse_distribution(of_integers(range), "seed", "t.db");
+    EXPECT_EQ(d.json(), of_integers(range));
+    EXPECT_FALSE(d.is_exact());
+    EXPECT_EQ(d.size(), 0);
+  }
+  const Distribution d = parse_distribution(of_integers(R"("low": 0, "high": 18446744073709551616)"), "seed", "t.db");
+  EXPECT_EQ(d.describe(), "int 0 to 18446744073709551616");
+  EXPECT_EQ(d.text(0x1p64), "18446744073709551616");
+  EXPECT_EQ(d.outside(0x1p63), uint64_t{1} << 63);
+  EXPECT_TRUE(parse_distribution(of_integers(R"("low": 0, "high": 9007199254740992)"), "n", "t").is_exact());
+}
+
+TEST(Distributions, WhatCannotBeReadIsNamed) {
+  const auto said = [](const std::string& text) { return error_of([&] { parse_distribution(text, "seed", "t.db"); }); };
+  EXPECT_THAT(said(of_integers(R"("low": 5, "high": 3)")), HasSubstr("t.db: parameter seed: low 5 is above high 3"));
+  EXPECT_THAT(said(of_integers(R"("low": 0.5, "high": 1e300)")), HasSubstr("t.db: parameter seed: expected a whole"));
+  EXPECT_THAT(said(R"({"name": "Odd", "attributes": {}})"),
+              HasSubstr("t.db: parameter seed: unknown distribution Odd"));
+  const auto choices = [](const char* list) {
+    return std::string(R"({"name": "CategoricalDistribution", "attributes": {"choices": [)") + list + "]}}";
+  };
+  EXPECT_THAT(said(choices("1, 36893488147419103233")), HasSubstr("whole number beyond 64 bits"));
+  EXPECT_EQ(said(choices("1, 1e+20, 18446744073709551615, -9223372036854775808")), "");
 }
 
 TEST(Distributions, ChoicesAreShownByTheirValuesNotTheirPlaces) {
@@ -48,13 +81,14 @@ TEST(Distributions, ChoicesAreShownByTheirValuesNotTheirPlaces) {
 }
 
 TEST(Distributions, OldNamesAreRead) {
-  EXPECT_EQ(parse_distribution(R"({"name":"LogUniformDistribution","attributes":{"low":0.1,"high":1}})", "t"),
+  EXPECT_EQ(parse_distribution(R"({"name":"LogUniformDistribution","attributes":{"low":0.1,"high":1}})", "x", "t"),
             real_distribution("t", 0.1, 1, 0, true));
+  EXPECT_EQ(parse_distribution(R"({"name":"DiscreteUniformDistribution","attributes":{"low":0,"high":1,"q":0.25}})",
+                               "x", "t"),
+            real_distribution("t", 0, 1, 0.25));
   EXPECT_EQ(
-      parse_distribution(R"({"name":"DiscreteUniformDistribution","attributes":{"low":0,"high":1,"q":0.25}})", "t"),
-      real_distribution("t", 0, 1, 0.25));
-  EXPECT_EQ(parse_distribution(R"({"name":"IntUniformDistribution","attributes":{"low":1,"high":9,"step":4}})", "t"),
-            integer_distribution("t", 1, 9, 4));
+      parse_distribution(R"({"name":"IntUniformDistribution","attributes":{"low":1,"high":9,"step":4}})", "x", "t"),
+      integer_distribution("t", 1, 9, 4));
 }
 
 TEST(Distributions, HighIsLoweredToTheLastStep) {

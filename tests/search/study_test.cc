@@ -12,6 +12,7 @@
 #include <set>
 #include <thread>
 
+#include "base/log.h"
 #include "base/stop.h"
 #include "search/pruners/make_pruner.h"
 #include "search/samplers/make_sampler.h"
@@ -297,26 +298,36 @@ TEST_P(EachStorage, ConstraintsHoldForEveryPoint) {
   EXPECT_THAT(error_of([&] { study({.name = "none"}).ask(none); }), HasSubstr("no point that meets the constraints"));
 }
 
-// Those storages that keep signs of life.
+// Those storages that keep signs of life. Time goes by as a test says, and no thread of a worker wakes up meanwhile.
 class Heartbeats : public EachStorage {
  protected:
-  std::unique_ptr<Study> worker(const StudyConfig& config) {
-    return std::make_unique<Study>(open(), config, make_sampler("random", 0));
+  static constexpr std::chrono::seconds kBetween{1000};
+  StudyConfig config() {
+    return {
+        .heartbeat_seconds = static_cast<double>(kBetween.count()), .max_retries = 2, .clock = [this] { return now_; }};
   }
-  // As if the last signs were a minute old.
-  void a_minute_later() {
+  std::unique_ptr<Study> worker() { return std::make_unique<Study>(open(), config(), make_sampler("random", 0)); }
+  void pass(std::chrono::seconds time) { now_ += time; }
+  // What a worker does whose clock is off by so much.
+  void move_signs(const std::string& seconds) {
     if (std::string(GetParam()) == "postgres") {
-      PostgresServer::get()->psql(place(), "UPDATE trial_heartbeats SET heartbeat = heartbeat - interval '1 min'");
+      PostgresServer::get()->psql(
+          place(), "UPDATE trial_heartbeats SET heartbeat = heartbeat + interval '" + seconds + " seconds'");
       return;
     }
     sqlite3* database = nullptr;
     ASSERT_EQ(sqlite3_open(folder_.file(GetParam()).c_str(), &database), SQLITE_OK);
     sqlite3_busy_timeout(database, 5000);
-    ASSERT_EQ(sqlite3_exec(database, "UPDATE trial_heartbeats SET heartbeat = datetime(heartbeat, '-60 seconds')",
-                           nullptr, nullptr, nullptr),
-              SQLITE_OK);
+    const std::string sql = "UPDATE trial_heartbeats SET heartbeat = datetime(heartbeat, '" + seconds + " seconds')";
+    ASSERT_EQ(sqlite3_exec(database, sql.c_str(), nullptr, nullptr, nullptr), SQLITE_OK);
     sqlite3_close(database);
   }
+  static TrialState state_of(const Study& study, const LiveTrial& trial) {
+    return (*study.trials())[static_cast<size_t>(trial.number())]->state;
+  }
+
+ private:
+  std::chrono::steady_clock::time_point now_{};
 };
 INSTANTIATE_TEST_SUITE_P(Places, Heartbeats, testing::Values("study.db", "postgres"), [](const auto& info) {
   return std::string(info.param).substr(0, std::string(info.param).find('.'));
@@ -324,52 +335,121 @@ INSTANTIATE_TEST_SUITE_P(Places, Heartbeats, testing::Values("study.db", "postgr
 
 TEST_P(Heartbeats, LostTrialsAreTriedAgainAndOnlySoOften) {
   const Space space = example_space();
-  const StudyConfig config{.heartbeat_seconds = 1000, .grace_seconds = 30, .max_retries = 2};
-  Json lost;
-  for (int64_t round = 0; round < 3; ++round) {
-    auto one = worker(config);
-    LiveTrial t = one->ask(space);
-    EXPECT_EQ(t.number(), round);
-    if (round == 0) lost = t.values();
-    EXPECT_EQ(t.values(), lost);
-    one.reset();  // and the trial is never told
-    a_minute_later();
+  const auto ask_at_third_look = [&](Study& study) {
+    for (int look = 0; look < 2; ++look, pass(kBetween)) {
+      LiveTrial other = study.ask();
+      study.tell(other, {1.0});
+    }
+    return study.ask(space);
+  };
+  const LiveTrial lost = worker()->ask(space);  // and is never told, as those below
+  for (int retry = 0; retry < 2; ++retry) {
+    const auto next = worker();
+    EXPECT_EQ(ask_at_third_look(*next).values(), lost.values());
+    EXPECT_EQ(state_of(*next, lost), TrialState::failed);
   }
-  auto one = worker(config);
-  LiveTrial t = one->ask(space);
-  EXPECT_EQ(t.number(), 3);
-  EXPECT_NE(t.values(), lost);
-  for (int i = 0; i < 3; ++i) EXPECT_EQ((*one->trials())[static_cast<size_t>(i)]->state, TrialState::failed);
-  EXPECT_THAT(error_of([&] { Study(open_storage("memory"), config, make_sampler("random", 0)); }),
+  EXPECT_NE(ask_at_third_look(*worker()).values(), lost.values());
+}
+
+TEST(Workers, GiveNoSignsWhereNoneAreKept) {
+  EXPECT_THAT(error_of([] { Study(open_storage("memory"), {.heartbeat_seconds = 1}, make_sampler("random", 0)); }),
               HasSubstr("no signs of life"));
 }
 
-TEST_P(Heartbeats, AClockThatIsSetFailsNobody) {
-  const Space space = example_space();
-  const StudyConfig config{.heartbeat_seconds = 0.1, .grace_seconds = 30};
-  auto one = worker(config), two = worker(config);
-  LiveTrial alive = one->ask(space);
-  const auto others = [&] {
-    LiveTrial t = two->ask(space);
-    two->tell(t, {1.0});
-  };
-  others();
-  std::this_thread::sleep_for(std::chrono::milliseconds(110));
-  a_minute_later();
-  for (int i = 0; i < 6; ++i) {
-    others();
-    std::this_thread::sleep_for(std::chrono::milliseconds(60));
+TEST_P(Heartbeats, AFirstLookIsNoEvidence) {
+  auto one = worker();
+  const LiveTrial trial = one->ask();
+  for (const char* wrong : {"-5400", "+10800"}) {  // clocks of other machines
+    move_signs(wrong);
+    auto two = worker();
+    two->ask();
+    pass(kBetween / 2);
+    two->ask();
+    EXPECT_EQ(state_of(*two, trial), TrialState::running) << wrong;
+  }
+}
+
+TEST_P(Heartbeats, WhoseSignChangesIsAliveWhateverTimeItSays) {
+  auto one = worker(), two = worker();
+  LiveTrial alive = one->ask();
+  two->ask();
+  for (const char* moved : {"-5400", "-1", "+9000", "+1", "-3000", "+1"}) {
+    move_signs(moved);
+    pass(kBetween);
+    two->ask();
   }
   EXPECT_EQ(one->tell(alive, {2.0}), TrialState::complete);
-  // One that is lost is found, though later.
-  LiveTrial lost = one->ask(space);
-  one.reset();
-  a_minute_later();
-  for (int i = 0; i < 8; ++i) {
-    others();
-    std::this_thread::sleep_for(std::chrono::milliseconds(60));
+}
+
+TEST_P(Heartbeats, OneStandstillOfAllWorkersIsNoEvidence) {
+  auto one = worker(), two = worker();
+  const LiveTrial trial = one->ask();
+  two->ask();
+  pass(100 * kBetween);
+  two->ask();
+  EXPECT_EQ(state_of(*two, trial), TrialState::running);
+  pass(kBetween);
+  two->ask();
+  EXPECT_EQ(state_of(*two, trial), TrialState::failed);
+}
+
+TEST_P(EachStorage, ATrialThatAnotherEndedIsDroppedAndTheNextAskedFor) {
+  std::vector<std::string> notes;
+  set_log_sink([&](LogLevel, std::string_view text) { notes.emplace_back(text); });
+  Study s = study();
+  const auto ended_by_another = [&](const LiveTrial& t) {
+    s.storage().change({s.record().id, t.record().id, t.number()}, {.state = TrialState::failed, .ended = 1});
+  };
+  const int64_t done = s.optimize(
+      [&](LiveTrial& t) {
+        if (t.number() < 4) ended_by_another(t);
+        if (t.number() == 1) t.report(1, 0);
+        if (t.number() == 2) throw TrialPruned();
+        if (t.number() == 3) throw Error("the disk is full");
+        return std::vector{1.0};
+      },
+      {.trials = 6, .go_on = true});
+  set_log_sink({});
+  EXPECT_EQ(done, 6);
+  for (const TrialPtr& t : *s.trials())
+    EXPECT_EQ(t->state, t->number < 4 ? TrialState::failed : TrialState::complete) << t->number;
+  EXPECT_THAT(notes, testing::ElementsAre(HasSubstr("trial 0 was ended by another worker"), HasSubstr("trial 1"),
+                                          HasSubstr("trial 2"), HasSubstr("trial 3")));
+  LiveTrial trial = s.ask();
+  ended_by_another(trial);
+  EXPECT_THROW(s.tell(trial, {1.0}), TrialEnded);
+  EXPECT_NO_THROW(s.retry(trial));
+}
+
+// What Optuna may have kept: the values are doubles there, and the range is text.
+TEST_P(EachStorage, IntegersBeyondTheExactOnesAreReadAndKept) {
+  if (std::string(GetParam()) == "memory") GTEST_SKIP() << "keeps what it is given";
+  constexpr const char* kRange =
+      R"({"name": "IntDistribution", "attributes": {"log": false, "step": 1, "low": 0, "high": 4611686018427387903}})";
+  const auto seeds = std::make_shared<const Distribution>(parse_distribution(kRange, "seed", "test"));
+  const auto sizes =
+      std::make_shared<const Distribution>(category_distribution("size", {(int64_t{1} << 60) + 1, int64_t{1} << 60}));
+  {
+    Study s = study();
+    s.storage().create_trial(s.record().id, {.state = TrialState::complete,
+                                             .parameters = {{"seed", 0x1p62, seeds}, {"size", 1, sizes}},
+                                             .values = {1.0},
+                                             .user_attributes = {{"rows", (int64_t{1} << 60) + 1}}});
   }
-  EXPECT_EQ((*two->trials())[static_cast<size_t>(lost.number())]->state, TrialState::failed);
+  const auto storage = open();
+  const TrialPtr trial = storage->trials(storage->studies().at(0).id)->at(0);
+  EXPECT_EQ(trial->find("seed")->distribution->json(), kRange);
+  EXPECT_EQ(trial->find("seed")->distribution->text(trial->find("seed")->value), "4611686018427387904");
+  EXPECT_EQ(trial->find("size")->distribution->text(1), "1152921504606846976");
+  EXPECT_EQ(trial->user_attributes["rows"], (int64_t{1} << 60) + 1);
+  // A search goes on beside them, but not in such a range.
+  for (const char* sampler : {"random", "tpe", "nsga2"}) {
+    Study s = study({}, sampler);
+    s.optimize([](LiveTrial& t) { return std::vector{t.suggest_real("x", 0, 1)}; }, {.trials = 15});
+    LiveTrial last = s.ask();
+    EXPECT_THAT(error_of([&] { last.suggest_integer("seed", 0, int64_t{1} << 62); }),
+                testing::AllOf(HasSubstr("parameter seed"), HasSubstr("2^53")));
+  }
 }
 
 TEST(Places, AreKnownByWhatIsThere) {

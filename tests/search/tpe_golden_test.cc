@@ -28,7 +28,7 @@ TEST_P(Recorded, LogDensitiesAreEqual) {
   for (const Json& c : golden.at("densities")) {
     std::vector<DistributionPtr> space;
     for (const Json& text : c.at("space"))
-      space.push_back(std::make_shared<const Distribution>(parse_distribution(text.get<std::string>(), "golden")));
+      space.push_back(std::make_shared<const Distribution>(parse_distribution(text.get<std::string>(), "x", "golden")));
     const bool scott = GetParam() == 4 && c.at("multivariate").get<bool>();
     const std::vector<double> weights =
         c.at("weights").is_null() ? std::vector<double>() : c.at("weights").get<std::vector<double>>();

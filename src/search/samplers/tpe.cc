@@ -60,7 +60,7 @@ class TpeSampler : public Sampler {
       std::vector<std::string> names;
       std::vector<DistributionPtr> distributions;
       for (const auto& [name, distribution] : space) {
-        if (distribution->is_single()) continue;
+        if (distribution->is_single() || !distribution->is_exact()) continue;
         names.push_back(name);
         distributions.push_back(distribution);
       }

@@ -227,7 +227,7 @@ class Replay {
       const std::string_view distribution = flat_.value("distribution");
       if (!name || !value || !distribution.starts_with('"') || flat_.size() != 6) return false;
       changes.parameters.push_back(
-          stored_parameter(std::string(*name), *value, distribution_of(distribution), std::string(*name)));
+          stored_parameter(std::string(*name), *value, distribution_of(distribution, *name), "journal"));
     } else {
       const auto state = flat_.number<int>("state");
       const auto ended = flat_.plain_text("datetime_complete");
@@ -252,14 +252,14 @@ class Replay {
   }
 
   // Texts in a text: remembered as they are written, in the order in which trials have them.
-  const DistributionPtr& distribution_of(std::string_view quoted) {
+  const DistributionPtr& distribution_of(std::string_view quoted, std::string_view name) {
     for (size_t tried = 0; tried < quoted_.size(); ++tried) {
       if (next_quoted_ >= quoted_.size()) next_quoted_ = 0;
       const auto& [text, known] = quoted_[next_quoted_++];
       if (text == quoted) return known;
     }
     const std::string text = parse_json(quoted, "distribution").get<std::string>();
-    return quoted_.emplace_back(quoted, pool_.parse(text, "distribution")).second;
+    return quoted_.emplace_back(quoted, pool_.parse(text, name, "journal")).second;
   }
 
   void add_trial(int64_t id, TrialRecord trial) {
@@ -313,8 +313,8 @@ class Replay {
     if (line.contains("params"))
       for (const auto& [name, value] : line.at("params").items())
         trial.parameters.push_back(stored_parameter(
-            name, number_of(value), pool_.parse(get<std::string>(get<Json>(line, "distributions"), name.c_str()), name),
-            name));
+            name, number_of(value),
+            pool_.parse(get<std::string>(get<Json>(line, "distributions"), name.c_str()), name, "journal"), "journal"));
     if (line.contains("value") && !line.at("value").is_null()) trial.values = {number_of(line.at("value"))};
     if (line.contains("values") && line.at("values").is_array()) trial.values = numbers(line.at("values"));
     if (line.contains("intermediate_values"))
@@ -333,8 +333,9 @@ class Replay {
     switch (operation) {
       case kParameter: {
         const auto name = get<std::string>(line, "param_name");
-        changes.parameters.push_back(stored_parameter(name, number_of(get<Json>(line, "param_value_internal")),
-                                                      pool_.parse(get<std::string>(line, "distribution"), name), name));
+        changes.parameters.push_back(
+            stored_parameter(name, number_of(get<Json>(line, "param_value_internal")),
+                             pool_.parse(get<std::string>(line, "distribution"), name, "journal"), "journal"));
         break;
       }
       case kStateAndValues: {
@@ -461,7 +462,8 @@ class JournalStorage : public Storage {
           const TrialRecord* trial = find(key.study).trials.find(key.number, key.id);
           if (!trial) fail("{}: there is no trial {}", file_.path(), key.number);
           if (is_finished(trial->state))
-            fail("{}: trial {} has finished ({}) and can't change", file_.path(), key.number, to_string(trial->state));
+            throw TrialEnded(fmt::format("{}: trial {} has finished ({}) and can't change", file_.path(), key.number,
+                                         to_string(trial->state)));
           return lines_of(key.id, changes);
         },
         changes.state && is_finished(*changes.state));

@@ -1,5 +1,7 @@
 #include "search/storages/memory.h"
 
+#include <fmt/format.h>
+
 #include <map>
 #include <mutex>
 
@@ -66,7 +68,8 @@ class MemoryStorage : public Storage {
     const TrialRecord* trial = trials.find(key.number, key.id);
     if (!trial) fail("memory: there is no trial {}", key.number);
     if (is_finished(trial->state))
-      fail("trial {} has finished ({}) and can't change", key.number, to_string(trial->state));
+      throw TrialEnded(
+          fmt::format("memory: trial {} has finished ({}) and can't change", key.number, to_string(trial->state)));
     trials.change(key.number, key.id, changes);
   }
 

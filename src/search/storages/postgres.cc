@@ -271,17 +271,17 @@ class PostgresStorage : public Storage {
     database_.run(statement);
   }
 
-  std::vector<TrialKey> silent_trials(int64_t study, double seconds) override {
+  std::vector<SignOfLife> signs_of_life(int64_t study) override {
     const std::lock_guard lock(mutex_);
     PgStatement statement{
-        "SELECT t.trial_id, t.number FROM trials t JOIN trial_heartbeats h ON h.trial_id=t.trial_id WHERE "
-        "t.study_id=$1 "
-        "AND t.state='RUNNING' AND abs(extract(epoch FROM localtimestamp-h.heartbeat)) > $2::float8 ORDER BY t.number"};
-    statement.values.add(study).add(fmt::format("{}", seconds));
+        "SELECT t.trial_id, t.number, h.heartbeat FROM trials t JOIN trial_heartbeats h ON h.trial_id=t.trial_id WHERE "
+        "t.study_id=$1 AND t.state='RUNNING' ORDER BY t.number"};
+    statement.values.add(study);
     const PgRows rows = database_.run(statement);
-    std::vector<TrialKey> silent;
-    for (int i = 0; i < rows.size(); ++i) silent.push_back({study, rows.integer(i, 0), rows.integer(i, 1)});
-    return silent;
+    std::vector<SignOfLife> signs;
+    for (int i = 0; i < rows.size(); ++i)
+      signs.push_back({{study, rows.integer(i, 0), rows.integer(i, 1)}, std::string(rows.text(i, 2))});
+    return signs;
   }
 
  private:
@@ -338,7 +338,9 @@ class PostgresStorage : public Storage {
     const std::string state(rows.text(0, 0));
     const bool ours = sent_again && changes.state && state == to_string(*changes.state) && changes.ended &&
                       facts_.parse_time_text(rows.text(0, 2)) == changes.ended;
-    if (!ours) fail("{}: trial {} has finished ({}) and can't change", database_.name(), key.number, state);
+    if (!ours)
+      throw TrialEnded(
+          fmt::format("{}: trial {} has finished ({}) and can't change", database_.name(), key.number, state));
   }
 
   // Rows of the trial that the part `t` of the statement gives, if it gives one.
@@ -481,8 +483,8 @@ class PostgresStorage : public Storage {
     };
     const std::string& name = database_.name();
     each(r[1], [&](TrialRecord& t, const PgRows& rows, int i) {
-      t.parameters.push_back(
-          stored_parameter(std::string(rows.text(i, 1)), rows.real(i, 2), pool_.parse(rows.text(i, 3), name), name));
+      t.parameters.push_back(stored_parameter(std::string(rows.text(i, 1)), rows.real(i, 2),
+                                              pool_.parse(rows.text(i, 3), rows.text(i, 1), name), name));
     });
     each(r[2], [&](TrialRecord& t, const PgRows& rows, int i) {
       t.values.push_back(number_of_kind(rows.real(i, 1), rows.text(i, 2)));

@@ -145,7 +145,8 @@ class SqliteStorage : public Storage {
               fail("{}: there is no trial {}; was its study deleted?", database_.path(), key.number);
             const std::string state = q.text(0);
             if (state != "RUNNING" && state != "WAITING")
-              fail("{}: trial {} has finished ({}) and can't change", database_.path(), key.number, state);
+              throw TrialEnded(
+                  fmt::format("{}: trial {} has finished ({}) and can't change", database_.path(), key.number, state));
           }
           write_children(key.id, changes);
           if (changes.state)
@@ -170,6 +171,7 @@ class SqliteStorage : public Storage {
 
   bool has_heartbeats() const override { return true; }
 
+  // With milliseconds, so that signs within one second differ; Optuna reads that, too.
   void beat(std::span<const TrialKey> trials) override {
     const std::lock_guard lock(mutex_);
     database_.write(
@@ -177,22 +179,23 @@ class SqliteStorage : public Storage {
           for (const TrialKey& key : trials)
             database_
                 .query(
-                    "INSERT INTO trial_heartbeats (trial_id, heartbeat) VALUES (?, CURRENT_TIMESTAMP) "
-                    "ON CONFLICT (trial_id) DO UPDATE SET heartbeat=CURRENT_TIMESTAMP")
+                    "INSERT INTO trial_heartbeats (trial_id, heartbeat) "
+                    "VALUES (?, strftime('%Y-%m-%d %H:%M:%f000', 'now')) "
+                    "ON CONFLICT (trial_id) DO UPDATE SET heartbeat=excluded.heartbeat")
                 .bind(key.id)
                 .run();
         },
         Flush::later);
   }
 
-  std::vector<TrialKey> silent_trials(int64_t study, double seconds) override {
+  std::vector<SignOfLife> signs_of_life(int64_t study) override {
     const std::lock_guard lock(mutex_);
-    std::vector<TrialKey> silent;
+    std::vector<SignOfLife> signs;
     SqliteQuery q = database_.query(
-        "SELECT t.trial_id, t.number FROM trials t JOIN trial_heartbeats h ON h.trial_id=t.trial_id "
-        "WHERE t.study_id=? AND t.state='RUNNING' AND abs(julianday('now')-julianday(h.heartbeat))*86400.0 > ?");
-    for (q.bind(study).bind(seconds); q.step();) silent.push_back({study, q.integer(0), q.integer(1)});
-    return silent;
+        "SELECT t.trial_id, t.number, h.heartbeat FROM trials t JOIN trial_heartbeats h ON h.trial_id=t.trial_id "
+        "WHERE t.study_id=? AND t.state='RUNNING'");
+    for (q.bind(study); q.step();) signs.push_back({{study, q.integer(0), q.integer(1)}, q.text(2)});
+    return signs;
   }
 
  private:
@@ -330,10 +333,11 @@ class SqliteStorage : public Storage {
 #define HONE_ROWS(columns, table, order)                                                         \
   "SELECT trial_id, " columns " FROM " table " WHERE +trial_id BETWEEN ? AND ? ORDER BY " order, \
       "SELECT trial_id, " columns " FROM " table " WHERE trial_id BETWEEN ? AND ? ORDER BY " order
-    each(HONE_ROWS("param_name, param_value, distribution_json", "trial_params", "param_id"),
-         [&](TrialRecord& t, const SqliteQuery& q) {
-           t.parameters.push_back(stored_parameter(q.text(1), q.real(2), pool_.parse(q.view(3), path), path));
-         });
+    each(
+        HONE_ROWS("param_name, param_value, distribution_json", "trial_params", "param_id"),
+        [&](TrialRecord& t, const SqliteQuery& q) {
+          t.parameters.push_back(stored_parameter(q.text(1), q.real(2), pool_.parse(q.view(3), q.view(1), path), path));
+        });
     each(HONE_ROWS("value, value_type, objective", "trial_values", "trial_value_id"),
          [&](TrialRecord& t, const SqliteQuery& q) {
            const int64_t objective = q.integer(3);
