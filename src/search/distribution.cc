@@ -150,8 +150,8 @@ std::string Distribution::json() const {
     case DistributionKind::integer:
       return fmt::format(
           R"({{"name": "IntDistribution", "attributes": {{"log": {}, "step": {}, "low": {}, "high": {}}}}})",
-          truth(log), whole_text(is_exact() ? step : written[2]), whole_text(is_exact() ? low : written[0]),
-          whole_text(is_exact() ? high : written[1]));
+          truth(log), whole_text(is_exact() ? Json(step) : written[2]), whole_text(is_exact() ? Json(low) : written[0]),
+          whole_text(is_exact() ? Json(high) : written[1]));
     case DistributionKind::category:
       break;
   }

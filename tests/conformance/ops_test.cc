@@ -3,62 +3,21 @@
 #include "ops/calls.h"
 #include "ops/registry.h"
 #include "tests/conformance/conform.h"
-#include "tests/support/op_cases.h"
+#include "tests/support/op_calls.h"
 
 namespace hone::test {
 namespace {
 
-// All sample calls of one op side by side in one graph, so that their kernels are compiled together.
-struct Calls {
-  Graph graph;
-  NamedTensors inputs;
-};
-
-// Activations are inputs; weights and biases of linear and convolutions are constants, and so are those of every other
-// call
-// of a recurrent layer and packed operands of every other call.
-bool is_weight(const OpDef& op, size_t operand, const Tensor& tensor, int call) {
-  const std::string_view name = op.name;
-  const bool is_recurrent = name == "rnn" || name == "gru" || name == "lstm" || name == "recurrent_steps";
-  return ((tensor.is_packed() || (is_recurrent && operand > 0)) && call % 2) ||
-         (!tensor.is_packed() && (name == "linear" || name == "conv" || name == "conv_transpose") && operand > 0);
-}
-
-Calls calls_of(const OpDef& op) {
-  Calls calls;
-  Philox rng(1);
-  int number = 0;
-  for (const OpCase& one : cases_for(op, rng)) {
-    ++number;
-    std::vector<ValueId> operands;
-    for (size_t i = 0; i < one.operands.size(); ++i) {
-      const std::string label = fmt::format("{}.{}", number, i);
-      if (!one.operands[i]) operands.push_back(kNone);
-      else if (is_weight(op, i, *one.operands[i], number))
-        operands.push_back(calls.graph.add_constant(label, *one.operands[i]));
-      else {
-        operands.push_back(calls.graph.add_input(label, one.operands[i]->type()));
-        calls.inputs[label] = *one.operands[i];
-      }
-    }
-    const NodeId node = calls.graph.add_node(op, operands, one.attributes);
-    for (size_t r = 0; r < calls.graph.node(node).results.size(); ++r)
-      calls.graph.add_output(calls.graph.result(node, static_cast<int>(r)),
-                             fmt::format("{} {} result {}", number, one.text(), r));
-  }
-  return calls;
-}
-
 class EveryOp : public testing::TestWithParam<const OpDef*> {};
 
 TEST_P(EveryOp, MatchesTheReferenceOnEveryLevelAndThreadCount) {
-  const Calls calls = calls_of(*GetParam());
+  const OpCalls calls = calls_of(*GetParam());
   expect_conforms(calls.graph, calls.inputs);
 }
 
 // Operands of one axis, which a reshape gives the shapes that the op is called with.
-Calls calls_of_views(const OpDef& op) {
-  Calls calls;
+OpCalls calls_of_views(const OpDef& op) {
+  OpCalls calls;
   Philox rng(1);
   int number = 0;
   for (const OpCase& one : cases_for(op, rng)) {
@@ -84,7 +43,7 @@ Calls calls_of_views(const OpDef& op) {
 
 // Weights that are given or computed are laid out in each run as the op sees them, not as they lie in memory.
 TEST_P(EveryOp, SeesOperandsThatAreViews) {
-  const Calls calls = calls_of_views(*GetParam());
+  const OpCalls calls = calls_of_views(*GetParam());
   expect_outputs(run_session(calls.graph, calls.inputs, {}), bounded_outputs(calls.graph, calls.inputs), "views");
 }
 
@@ -92,7 +51,7 @@ TEST_P(EveryOp, SeesOperandsThatAreViews) {
 // compiled where shapes depend on data.
 TEST_P(EveryOp, SaysWhatIsInterpreted) {
   const OpDef& op = *GetParam();
-  const Calls calls = calls_of(op);
+  const OpCalls calls = calls_of(op);
   const Ran ran = run_session(calls.graph, calls.inputs, {});
   for (const StepProfile& step : ran.profile.steps) {
     const bool compiled =
