@@ -69,9 +69,19 @@ bool is_along(const Graph& graph, NodeId anchor, NodeId other) {
   return graph.type(graph.operand(other, 0)).shape == graph.type(graph.operand(anchor, 0)).shape;
 }
 
+// Whether a row is the last axis, whole and alone: what works from row to row beside the node has such rows, too. Those
+// of others are of several axes, or of one element where an axis of size 1 in front of others is reduced.
+bool works_along_last(const Graph& graph, NodeId n) {
+  const Shape& shape = graph.type(graph.operand(n, 0)).shape;
+  const auto run = reduced_run(graph.node(n), shape);
+  return run && !shape.empty() && run->inner == Dim(1) && run->length == shape.back();
+}
+
 // Reductions of all that lies in front of the row, whose parts have a known size.
 bool joins(const Graph& graph, NodeId anchor, NodeId other) {
-  if (!keeps_rows(graph, anchor) || !reduces_columns(graph, other) || !is_along(graph, anchor, other)) return false;
+  if (!keeps_rows(graph, anchor) || !works_along_last(graph, anchor) || !reduces_columns(graph, other) ||
+      !is_along(graph, anchor, other))
+    return false;
   const Shape& shape = graph.type(graph.operand(anchor, 0)).shape;
   const auto run = reduced_run(graph.node(other), shape);
   return run->outer == Dim(1) && run->inner == shape.back() && run->inner.is_constant();
@@ -79,11 +89,8 @@ bool joins(const Graph& graph, NodeId anchor, NodeId other) {
 
 // Other ops on the same rows.
 bool feeds(const Graph& graph, NodeId anchor, NodeId producer) {
-  if (!takes(*graph.node(producer).op) || !is_along(graph, anchor, producer) || !keeps_rows(graph, producer))
-    return false;
-  const Shape& shape = graph.type(graph.operand(anchor, 0)).shape;
-  const auto run = reduced_run(graph.node(producer), shape);
-  return run && run->inner == Dim(1) && run->length == shape.back();
+  return takes(*graph.node(producer).op) && is_along(graph, anchor, producer) && keeps_rows(graph, producer) &&
+         works_along_last(graph, anchor) && works_along_last(graph, producer);
 }
 
 constexpr KernelClass<RowPlan> row{

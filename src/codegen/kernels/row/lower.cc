@@ -132,16 +132,33 @@ bool lies_along(const Lowering& lowering, ValueId v, const Dim& length, RowAcces
   return stride.has_value();
 }
 
+// Where the row begins: the last dimensions, of so many elements together.
+size_t row_begin(const Shape& shape, const Dim& length) {
+  Dim along = 1;
+  size_t first = shape.size();
+  while (first > 0 && !(along == length)) along = along * shape[--first];
+  return first;
+}
+
 // Whether a result has one element for each row of `length` elements of `shape`, and not the rows themselves. Other
 // dimensions than those of the row say nothing: open ones that are equal in every run may have other names.
 bool is_one_a_row(const Shape& result, const Shape& shape, const Dim& length) {
-  if (result.size() != shape.size()) return true;
-  Dim along = 1;
-  for (size_t i = shape.size(); i-- > 0 && !(along == length);) {
-    if (!(result[i] == shape[i])) return true;
-    along = along * shape[i];
-  }
-  return false;
+  const auto first = static_cast<ptrdiff_t>(row_begin(shape, length));
+  return result.size() != shape.size() || !std::equal(shape.begin() + first, shape.end(), result.begin() + first);
+}
+
+// What lies beside `shape`, with the row as one dimension, the last. None where it has a part of each row.
+std::optional<Shape> with_one_row(const Shape& operand, const Shape& shape, const Dim& length) {
+  if (operand.size() > shape.size()) return std::nullopt;
+  const auto first = static_cast<ptrdiff_t>(row_begin(shape, length));
+  Shape own(shape.size() - operand.size(), Dim(1));
+  own.insert(own.end(), operand.begin(), operand.end());
+  const bool whole = std::equal(own.begin() + first, own.end(), shape.begin() + first);
+  if (!whole && !std::all_of(own.begin() + first, own.end(), [](const Dim& dim) { return dim == Dim(1); }))
+    return std::nullopt;
+  own.resize(static_cast<size_t>(first));
+  own.push_back(whole ? length : Dim(1));
+  return own;
 }
 
 Support operands_support(const Graph& graph, const Group& group) {
@@ -164,7 +181,7 @@ Support lower_row(const Lowering& lowering, Prepared& prepared) {
   if (!run) return {"it reduces axes that an operand lists or that do not lie together"};
   if (!(run->inner == Dim(1))) return {"it works along an axis with others behind it"};
   if (Support r = operands_support(graph, step.group); !r.supported()) return r;
-  const Shape like = shape.back() == run->length ? shape : Shape{run->outer, run->length};
+  const Shape like = *with_one_row(shape, shape, run->length);
   RowExpressions expressions(lowering, step.group);
   const std::vector<NodeId>& sums = expressions.sums();
   std::vector<ValueId> summed, results;
@@ -206,8 +223,8 @@ Support lower_row(const Lowering& lowering, Prepared& prepared) {
   };
   std::vector<Along> along;
   for (ValueId v : expressions.operands()) {
-    const Shape own_shape = lowering.shape(v);
-    auto access = row_access(own_shape == shape ? like : own_shape, like);
+    const std::optional<Shape> own = with_one_row(lowering.shape(v), shape, run->length);
+    auto access = own ? row_access(*own, like) : std::nullopt;
     if (!access || graph.type(v).is_packed() || !lies_along(lowering, v, like.back(), *access))
       return {fmt::format("operand %{} does not lie along the rows", graph.value(v).name)};
     plan.operands.push_back({graph.type(v).dtype, access->row_scalar});
