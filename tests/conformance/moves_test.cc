@@ -63,7 +63,7 @@ TEST(Moves, ConcatenationsReadWhatTheirOperandsAreSlicesOf) {
       %p = pad %x {pads=[0,1,0,0,0,1,0,0]}
       %a = slice %p {axes=[1], starts=[0], ends=[6]}
       %b = slice %p {axes=[1,3], starts=[2,1], ends=[8,3]}
-      %c = slice %p {axes=[1,2], starts=[7,4], ends=[1,-6], steps=[-1,-1]}
+      %c = slice %p {axes=[1,3], starts=[2,1], ends=[8,4], steps=[1,2]}
       %y = concat %a, %b, %c {axis=-1}
       %d = relu %b
       return %y as "y", %d as "d", %a as "a"
