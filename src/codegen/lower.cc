@@ -309,7 +309,7 @@ struct PreparedGraph::Impl {
     return lowered;
   }
 
-  // Moves that nobody reads: products and attention read what was transposed, gathered or repeated.
+  // Moves that nobody reads: products, attention and other moves read what was transposed, gathered, repeated or cut.
   void drop_unread(std::vector<Step>& steps) const {
     std::vector<bool> is_read(graph.value_capacity(), false);
     const auto mark = [&](ValueId v) { is_read[static_cast<size_t>(alias_of[static_cast<size_t>(v)])] = true; };
@@ -318,7 +318,8 @@ struct PreparedGraph::Impl {
       for (ValueId v : step->reads) mark(v);
     std::erase_if(steps, [&](const Step& step) {
       const Node& node = graph.node(step->group.nodes[0]);
-      const bool is_read_through = node.op == &transpose_def || node.op == &gather_def || node.op == &expand_def;
+      const bool is_read_through =
+          node.op == &transpose_def || node.op == &gather_def || node.op == &expand_def || node.op == &slice_def;
       return step->group.nodes.size() == 1 && is_read_through && !is_read[static_cast<size_t>(node.results[0])];
     });
   }

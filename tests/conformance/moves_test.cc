@@ -57,6 +57,25 @@ TEST(Moves, ConcatenationsAndSlicesAreCopiesOfParts) {
     expect_moved("f32[2,5,7,18]", "pad", fmt::format("%x {{pads=[0,1,3,0,0,2,1,0], mode=\"{}\"}}", mode));
 }
 
+TEST(Moves, ConcatenationsReadWhatTheirOperandsAreSlicesOf) {
+  const std::string text = R"(graph g {
+      %x : f32[3,6,5,4] = input "x"
+      %p = pad %x {pads=[0,1,0,0,0,1,0,0]}
+      %a = slice %p {axes=[1], starts=[0], ends=[6]}
+      %b = slice %p {axes=[1,3], starts=[2,1], ends=[8,3]}
+      %c = slice %p {axes=[1,3], starts=[2,1], ends=[8,4], steps=[1,2]}
+      %y = concat %a, %b, %c {axis=-1}
+      %d = relu %b
+      return %y as "y", %d as "d", %a as "a"
+    })";
+  expect_text_conforms(text, {}, {}, "pointwise concat");
+  ParseContext context = op_context();
+  const Graph graph = parse_graph(text, context);
+  Philox rng(3);
+  const RunProfile profile = run_session(graph, {{"x", random_floats(rng, {3, 6, 5, 4})}}, {}).profile;
+  EXPECT_TRUE(std::ranges::none_of(profile.steps, [](const StepProfile& step) { return step.name == "c"; }));
+}
+
 TEST(Moves, SplitWritesEachPart) {
   expect_text_conforms(R"(graph g {
       %x : f32[3,5,21] = input "x"

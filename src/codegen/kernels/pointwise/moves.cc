@@ -56,6 +56,35 @@ size_t parts_of(const Move& move) {
   return parts;
 }
 
+// Where the elements of a value lie.
+struct Source {
+  ValueId value;
+  std::vector<int64_t> strides;
+  int64_t offset = 0;
+};
+
+// Of a slice, in what it is one of: so no copy of it is needed.
+Source source_of(const Lowering& lowering, ValueId v) {
+  const auto lies = [&](ValueId whole) {
+    return Source{whole, constant_shape(dense_strides(to_shape(lowering.fixed_shape(whole))))};
+  };
+  const NodeId n = lowering.graph.producer(v);
+  if (n == kNone || lowering.graph.node(n).op != &slice_def) return lies(v);
+  Source source = lies(lowering.graph.operand(n, 0));
+  const KnownArguments known = known_arguments(lowering, n);
+  std::vector<std::vector<int64_t>> shapes(known.operands.size());
+  shapes[0] = lowering.fixed_shape(source.value);
+  const std::optional<std::vector<Move>> moves = slice_def.move_map({known.args(), shapes, known.all});
+  if (!known.all || !moves || moves->size() != 1 || lowering.lies_apart(source.value)) return lies(v);
+  for (size_t i = 0; i < source.strides.size(); ++i) {
+    const Stretches& axis = moves->front().axes[i];
+    if (axis.size() != 1 || axis[0].value || axis[0].repeats != 1) return lies(v);
+    source.offset += axis[0].from * source.strides[i];
+    source.strides[i] *= axis[0].step;
+  }
+  return source;
+}
+
 // One step for each part of each result that is wanted.
 Support copy_parts(const Lowering& lowering, const std::vector<Move>& moves, Prepared& prepared) {
   const Graph& graph = lowering.graph;
@@ -66,12 +95,12 @@ Support copy_parts(const Lowering& lowering, const std::vector<Move>& moves, Pre
   const size_t most = kMostParts + std::max(node.operands.size(), node.results.size());
   steps.clear();
   for (const Move& move : moves) {
-    const ValueId from_value = node.operands[move.operand], to_value = node.results[move.result];
+    const ValueId to_value = node.results[move.result];
     if (std::ranges::find(group.results, to_value) == group.results.end()) continue;
-    std::vector<int64_t> shape = lowering.fixed_shape(from_value);
-    shape.insert(shape.begin(), move.axes.size() - shape.size(), 1);
-    const std::vector<int64_t> from = constant_shape(dense_strides(to_shape(shape))),
-                               to = constant_shape(dense_strides(to_shape(lowering.fixed_shape(to_value))));
+    const Source source = source_of(lowering, node.operands[move.operand]);
+    std::vector<int64_t> from = source.strides;
+    from.insert(from.begin(), move.axes.size() - from.size(), 0);
+    const std::vector<int64_t> to = constant_shape(dense_strides(to_shape(lowering.fixed_shape(to_value))));
     size_t stretches_of_axes = 0;
     for (const Stretches& axis : move.axes) stretches_of_axes += axis.size();
     if (stretches_of_axes > 2 * kMostParts + move.axes.size())
@@ -89,7 +118,7 @@ Support copy_parts(const Lowering& lowering, const std::vector<Move>& moves, Pre
       PointwisePlan plan;
       plan.program = flatten(part.value && !has_value ? cast(scalar, Expr(0)) : Expr::arg(0, scalar));
       std::vector<Strided> operands;
-      if (!part.value) operands = {{{from_value}, to_shape(part.from_strides), part.from}};
+      if (!part.value) operands = {{{source.value}, to_shape(part.from_strides), source.offset + part.from}};
       else if (has_value) operands = {{{node.operands[1]}, Shape(part.extents.size(), 0)}};
       if (Support r = lower_strided(lowering, prepared, plan, to_shape(part.extents), operands,
                                     {{to_value}, to_shape(part.to_strides), part.to});
