@@ -162,13 +162,19 @@ constexpr const char* kOnnxLike = R"(
 TEST_F(TrainModelTest, EveryStoredTensorIsTrainedAndComesBackAsItWas) {
   const Graph graph = test::parse(kOnnxLike);
   export_onnx(graph, folder / "model.onnx", {.keep_layouts = true});
-  std::string rows = "a,b,label\n";
-  for (int i = 0; i < 32; ++i) rows += fmt::format("{},{},{}\n", i % 5 - 2, i % 3 - 1, i % 2);
+  std::vector<int64_t> labels;
+  std::vector<float> rows;
+  for (int i = 0; i < 32; ++i) {
+    labels.push_back(i % 2);
+    rows.insert(rows.end(), {static_cast<float>(i % 5 - 2), static_cast<float>(i % 3 - 1)});
+  }
+  write_npz(folder / "rows.npz", std::vector<NamedTensor>{{"x", Tensor::of<float>({32, 2}, rows)},
+                                                          {"label", Tensor::of<int64_t>({32}, labels)}});
   for (const char* ending : {"onnx", "safetensors"}) {
     SCOPED_TRACE(ending);
     TrainModelOptions options;
     options.model = folder / "model.onnx";
-    options.data = folder.put("rows.csv", rows);
+    options.data = folder / "rows.npz";
     options.output = folder / (std::string("trained.") + ending);
     options.training.epochs = 1;
     options.training.batch = 8;
