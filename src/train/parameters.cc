@@ -197,10 +197,13 @@ void judge(StoredTensor& stored, const Tensor& tensor, const std::vector<Reader>
   const bool is_free = stored.role == ParameterRole::number || stored.role == ParameterRole::weight ||
                        stored.role == ParameterRole::table;
   if (is_free && is_named_buffer(stored.name)) return refuse("a table or mask by its name", true);
+  // GroupNormalization is exported as InstanceNormalization by such ones and zeros.
+  const bool is_arithmetic = stored.role == ParameterRole::number || stored.role == ParameterRole::norm;
+  if (is_arithmetic && is_named_list(stored.name))
+    return refuse("numbers under a name that exporters give to literals", true);
   if (stored.role != ParameterRole::number) return;
   if (elements_of(stored) == 1 && is_named_by_exporter(stored.name))
     return refuse("one number under a name that exporters make up", true);
-  if (is_named_list(stored.name)) return refuse("numbers under a name that exporters give to literals", true);
   if (stored.shape.empty() && std::ranges::all_of(readers, is_formula))
     return refuse("an exponent, bound or epsilon of a formula", true);
   if (holds_no_numbers(tensor))
