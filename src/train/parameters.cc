@@ -22,6 +22,8 @@ constexpr const char* kMadeUp =
 constexpr const char* kBuffers =
     "(?i)(^|[/._:])((cos|sin|freqs?|inv_freq|freqs_(cos|sin|cis))(_cache|_cached|_table|_emb)?|"
     "((attn|attention|causal|padding|key_padding)_)?mask|running_(mean|var)|num_batches_tracked)(_?[0-9]+)?$";
+// Names of Constant nodes: what a program has as a literal list of numbers, unless a layer reads it.
+constexpr const char* kListed = "(^|/)Constant(_[0-9]+)?_output_0$|lifted_tensor|_tensor_constant";
 // Larger numbers are of masks.
 constexpr double kLargestNumber = 1e4;
 
@@ -119,7 +121,7 @@ ParameterRole role_of(const Reader& reader) {
   const OpDef* const op = node.op;
   const OperandSpec& spec = op->operands.of(reader.operand);
   if (op == &fake_quant_def) return Role::step;
-  if (spec.argument || spec.indices || op->no_gradient) return Role::none;
+  if (spec.argument || spec.indices || op->no_gradient || op == &dequantize_linear_def) return Role::none;
   const bool any_float = std::ranges::any_of(node.results, [&](ValueId v) { return is_float(graph.type(v).dtype); });
   if (!any_float) return Role::none;
   if (op == &batch_norm_def || op == &batch_norm_train_def)
@@ -132,7 +134,9 @@ ParameterRole role_of(const Reader& reader) {
   if (spec.weight || spec.factor || op == &einsum_def || (!op->pointwise && (name == "w" || name == "r")))
     return Role::weight;
   if (is_added_to_product(reader)) return Role::bias;
-  if ((op == &mul_def || op == &add_def) && is_normalised(graph, node.operands[1 - reader.operand])) return Role::norm;
+  const bool is_one = graph.type(reader.value).is_static() && element_count(graph.type(reader.value).shape) == Dim(1);
+  if (!is_one && (op == &mul_def || op == &add_def) && is_normalised(graph, node.operands[1 - reader.operand]))
+    return Role::norm;
   return Role::number;
 }
 
@@ -165,6 +169,11 @@ bool is_named_by_exporter(const std::string& name) {
   return made_up.search(name);
 }
 
+bool is_named_list(const std::string& name) {
+  static const Regex listed(kListed);
+  return listed.search(name);
+}
+
 bool is_named_buffer(const std::string& name) {
   static const Regex buffers(kBuffers);
   return buffers.search(name);
@@ -188,6 +197,10 @@ void judge(StoredTensor& stored, const Tensor& tensor, const std::vector<Reader>
   const bool is_free = stored.role == ParameterRole::number || stored.role == ParameterRole::weight ||
                        stored.role == ParameterRole::table;
   if (is_free && is_named_buffer(stored.name)) return refuse("a table or mask by its name", true);
+  // GroupNormalization is exported as InstanceNormalization by such ones and zeros.
+  const bool is_arithmetic = stored.role == ParameterRole::number || stored.role == ParameterRole::norm;
+  if (is_arithmetic && is_named_list(stored.name))
+    return refuse("numbers under a name that exporters give to literals", true);
   if (stored.role != ParameterRole::number) return;
   if (elements_of(stored) == 1 && is_named_by_exporter(stored.name))
     return refuse("one number under a name that exporters make up", true);

@@ -234,6 +234,10 @@ TrainingForm training_form(Graph model) {
   for (ValueId input : inputs)
     if (kept.contains(graph.value(input).label)) graph.make_constant(input);
   graph.erase_unused_constants();
+  std::erase_if(form.codes, [&](const StoredTensor& tensor) {  // packed, which says as much
+    const ValueId id = graph.find_constant(tensor.name);
+    return id != kNone && graph.type(id).is_packed();
+  });
   for (ValueId id : graph.constants()) {
     const Value& value = graph.value(id);
     const bool is_plain = is_float(value.type.dtype) && !value.type.is_packed();

@@ -163,6 +163,73 @@ TEST(OnnxImport, ABodyCapturesWhatIsAroundIt) {
             (std::vector<float>{2, 4, 6}));
 }
 
+// --- tensors of the file ---------------------------------------------------------------------------------------------
+
+void set_floats(TensorProto& tensor, const std::vector<float>& values) {
+  tensor.set_data_type(TensorProto::FLOAT);
+  tensor.add_dims(static_cast<int64_t>(values.size()));
+  for (float value : values) tensor.add_float_data(value);
+}
+
+void add_floats(GraphProto& graph, const char* name, const std::vector<float>& values) {
+  set_floats(*graph.add_initializer(), values);
+  graph.mutable_initializer()->rbegin()->set_name(name);
+}
+
+// However few numbers they are, weights have names; what is computed of them stays a node.
+TEST(OnnxImport, SmallWeightsKeepTheirNamesThroughMoves) {
+  ModelProto model = model_of_opset(13);
+  GraphProto& graph = *model.mutable_graph();
+  add_input(graph, "x", TensorProto::FLOAT, {"N", "3", "2"});
+  NodeProto& constant = add_node(*graph.mutable_node(), "Constant", {}, {"shift"});
+  AttributeProto& value = *constant.add_attribute();
+  value.set_name("value");
+  value.set_type(AttributeProto::TENSOR);
+  set_floats(*value.mutable_t(), {0, 0});
+  add_floats(graph, "scale", {1, 1, 1});
+  add_integers(graph, "last", {1});
+  add_node(*graph.mutable_node(), "Unsqueeze", {"scale", "last"}, {"column"});
+  add_node(*graph.mutable_node(), "Mul", {"x", "column"}, {"scaled"});
+  add_node(*graph.mutable_node(), "Add", {"scaled", "shift"}, {"y"});
+  add_output(graph, "y");
+  const Graph read = import_message(model).graph;
+  EXPECT_NE(read.find_constant("scale"), kNone);
+  EXPECT_NE(read.find_constant("shift"), kNone);
+  EXPECT_EQ(read.nodes("unsqueeze").size(), 1u);
+}
+
+TEST(OnnxImport, SizesThatAreComputedFromTensorsOfTheFileAreKnown) {
+  ModelProto model = model_of_opset(13);
+  GraphProto& graph = *model.mutable_graph();
+  add_input(graph, "x", TensorProto::FLOAT, {"N", "1", "4", "4"});
+  add_floats(graph, "ones", {1, 1});
+  add_floats(graph, "twos", {2, 2});
+  add_attribute(add_node(*graph.mutable_node(), "Concat", {"ones", "twos"}, {"scales"}), "axis", 0);
+  add_node(*graph.mutable_node(), "Resize", {"x", "", "scales"}, {"y"});
+  add_output(graph, "y");
+  const Graph read = import_message(model).graph;
+  EXPECT_EQ(to_string(read.type(read.outputs()[0].value)), "f32[N,1,8,8]");
+}
+
+TEST(OnnxImport, BodiesCaptureSmallWeights) {
+  ModelProto model = model_of_opset(13);
+  GraphProto& graph = *model.mutable_graph();
+  add_input(graph, "c", TensorProto::BOOL, {});
+  add_input(graph, "x", TensorProto::FLOAT, {"N", "3"});
+  add_floats(graph, "bias", {0, 0, 0});
+  NodeProto& branch = add_node(*graph.mutable_node(), "If", {"c"}, {"y"});
+  for (const char* name : {"then_branch", "else_branch"}) {
+    GraphProto& body = add_graph(branch, name);
+    add_node(*body.mutable_node(), "Add", {"x", "bias"}, {"sum"});
+    add_output(body, "sum");
+  }
+  add_output(graph, "y");
+  const Graph read = import_message(model).graph;
+  const ValueId bias = read.find_constant("bias");
+  ASSERT_NE(bias, kNone);
+  EXPECT_EQ(read.use_count(bias), 2) << "captured by both";
+}
+
 TEST(OnnxImport, ALoopWhoseValueGrowsHasNoFixedSize) {
   ModelProto model = model_of_opset(13);
   GraphProto& graph = *model.mutable_graph();

@@ -138,8 +138,33 @@ TEST_F(DoctorTest, OfASoundModelAllWeightsCanBeTrained) {
   const Diagnosis diagnosis = examine(model, {.train = true});
   EXPECT_EQ(diagnosis.problems, 0) << testing::PrintToString(diagnosis.record.findings);
   EXPECT_FALSE(find_block<Table>(diagnosis.record, "untrainable"));
-  EXPECT_THAT(diagnosis.record.findings, Contains(HasSubstr("weights can be trained")));
+  EXPECT_THAT(diagnosis.record.findings, Contains(HasSubstr("parameters can be trained")));
   EXPECT_THAT(examine(model).record.findings, Not(Contains(HasSubstr("trained"))));
+}
+
+TEST_F(DoctorTest, ListsParametersAsTheFileHasThem) {
+  const std::string path = put_graph("rotary.safetensors", R"(graph g {
+    %x : f32[B,2] = input "x"
+    %w : f32[2,3] = const "w" {1, 2, 3, 4, 5, 6}
+    %b : f32[3] = const "b" {0, 0, 0}
+    %c : f32[3] = const "cos" {1, 0, -1}
+    %m = matmul %x, %w
+    %a = add %m, %b
+    %y = mul %a, %c
+    return %y as "y"
+  })");
+  const Diagnosis diagnosis = examine(path, {.train = true});
+  EXPECT_THAT(diagnosis.record.findings, Contains(HasSubstr("9 numbers in 2 of 2 parameters can be trained")));
+  const auto* table = find_block<Table>(diagnosis.record, "parameters");
+  ASSERT_TRUE(table);
+  ASSERT_EQ(table->rows.size(), 3u);
+  const auto text = [&](size_t row, size_t column) { return std::get<std::string>(table->rows[row][column]); };
+  EXPECT_EQ(text(0, 0), "w");
+  EXPECT_EQ(text(0, 1), "[2,3]") << "as MatMul reads it";
+  EXPECT_EQ(text(0, 3), "weight");
+  EXPECT_EQ(text(0, 4), "yes");
+  EXPECT_EQ(text(2, 0), "cos");
+  EXPECT_THAT(text(2, 4), HasSubstr("no: a table or mask by its name"));
 }
 
 TEST_F(DoctorTest, ListsWhatStandsBetweenWeightsAndOutputs) {
@@ -164,7 +189,7 @@ TEST_F(DoctorTest, OpenSizesThatGradientsNeedAreTheDatas) {
   const Diagnosis diagnosis = examine(folder / "pyramid.safetensors", {.train = true});
   EXPECT_EQ(diagnosis.problems, 0) << testing::PrintToString(diagnosis.record.findings);
   EXPECT_THAT(diagnosis.record.findings, Contains(HasSubstr("gradients need sizes that the model leaves open")));
-  EXPECT_THAT(diagnosis.record.findings, Contains(HasSubstr("3 of 3 weights can be trained")));
+  EXPECT_THAT(diagnosis.record.findings, Contains(HasSubstr("3 of 3 parameters can be trained")));
 }
 
 TEST_F(DoctorTest, AModelWithoutWeightsCannotBeTrained) {

@@ -8,6 +8,7 @@
 #include "base/philox.h"
 #include "base/stop.h"
 #include "io/numpy.h"
+#include "io/onnx/export_model.h"
 #include "tests/jobs/jobs_fixture.h"
 #include "tests/support/error_of.h"
 #include "tests/support/pyramid.h"
@@ -141,6 +142,54 @@ TEST_F(TrainModelTest, SizesThatAModelLeavesOpenAreTheDatas) {
   EXPECT_EQ(std::ranges::count(log, '\n'), 21);
   EXPECT_EQ(to_string(load_model(options.output).graph.type(load_model(options.output).graph.arguments()[0])),
             "f32[B,1,H,W]");
+}
+
+// A classifier as ONNX's MatMul and Add have it, with numbers that passes for inference simplify away.
+constexpr const char* kOnnxLike = R"(
+  %x : f32[B,2] = input "x"
+  %w : f32[2,3] = const "hidden.kernel" {1, -2, 0.5, -0.25, 1, 2}
+  %b : f32[1,3] = const "hidden.bias" {0, 0, 0}
+  %s : f32[3] = const "norm.scale" {1, 1, 1}
+  %v : f32[2,3] = const "head.weight" {1, 0, -1, 0.5, 0.25, 0}
+  %c : f32[2] = const "head.bias" {0, 0}
+  %m = matmul %x, %w
+  %a = add %m, %b
+  %n = mul %a, %s
+  %h = tanh %n
+  %y = linear %h, %v, %c
+  return %y as "logits")";
+
+TEST_F(TrainModelTest, EveryStoredTensorIsTrainedAndComesBackAsItWas) {
+  const Graph graph = test::parse(kOnnxLike);
+  export_onnx(graph, folder / "model.onnx", {.keep_layouts = true});
+  std::vector<int64_t> labels;
+  std::vector<float> rows;
+  for (int i = 0; i < 32; ++i) {
+    labels.push_back(i % 2);
+    rows.insert(rows.end(), {static_cast<float>(i % 5 - 2), static_cast<float>(i % 3 - 1)});
+  }
+  write_npz(folder / "rows.npz", std::vector<NamedTensor>{{"x", Tensor::of<float>({32, 2}, rows)},
+                                                          {"label", Tensor::of<int64_t>({32}, labels)}});
+  for (const char* ending : {"onnx", "safetensors"}) {
+    SCOPED_TRACE(ending);
+    TrainModelOptions options;
+    options.model = folder / "model.onnx";
+    options.data = folder / "rows.npz";
+    options.output = folder / (std::string("trained.") + ending);
+    options.training.epochs = 1;
+    options.training.batch = 8;
+    options.training.head = "keep";
+    std::vector<std::string> said;
+    train_model(options, [&](const std::string& line) { said.push_back(line); });
+    EXPECT_THAT(said, testing::Contains(HasSubstr("20 weights in 5 tensors are trained, 0 tensors are frozen")));
+    const Graph before = load_model(options.model).graph, after = load_model(options.output).graph;
+    for (const char* name : {"hidden.kernel", "hidden.bias", "norm.scale", "head.weight", "head.bias"}) {
+      const Tensor *was = before.constant(before.find_constant(name)), *is = after.constant(after.find_constant(name));
+      ASSERT_TRUE(was && is) << name;
+      EXPECT_EQ(was->shape(), is->shape()) << name;
+      EXPECT_FALSE(was->same_bits(*is)) << name << " is not trained";
+    }
+  }
 }
 
 TEST_F(TrainModelTest, FrozenLayersStayWhatTheyAre) {

@@ -12,8 +12,17 @@ namespace {
 
 using testing::HasSubstr;
 
+// Constants without values are zeros.
+Graph zeroed(const std::string& text) {
+  ParseContext context = op_context();
+  context.find_constant = [](std::string_view, const TensorType& type) {
+    return Tensor(type.dtype, constant_shape(type.shape));
+  };
+  return parse_graph(text, context);
+}
+
 StoredTensor stored(const std::string& text, const std::string& name) {
-  for (StoredTensor& tensor : stored_tensors(parse(text)))
+  for (StoredTensor& tensor : stored_tensors(zeroed(text)))
     if (tensor.name == name) return std::move(tensor);
   ADD_FAILURE() << "no tensor " << name;
   return {};
@@ -102,6 +111,15 @@ TEST(Parameters, SingleNumbersOfFormulasAreLiterals) {
   EXPECT_TRUE(is_literal(read_by("f32[]", "%y = mul %x, %w", "val_3")));
   EXPECT_FALSE(is_literal(read_by("f32[]", "%y = mul %x, %w", "logit_scale")));
   EXPECT_FALSE(is_literal(read_by("f32[1]", "%y = prelu %x, %w", "act.weight")));
+}
+
+// Scales of codes belong to the format.
+TEST(Parameters, WhatDequantizesIsNoParameter) {
+  const StoredTensor scale = stored(
+      "%x : f32[B,4] = input\n%c : i8[3,4] = const \"codes\"\n%s : f32[3,1] = const \"scale\" {1, 2, 3}\n"
+      "%w = dequantize_linear %c, %s {dtype=f32}\n%y = linear %x, %w\nreturn %y",
+      "scale");
+  EXPECT_FALSE(scale.can_be);
 }
 
 TEST(Parameters, ARuleTrainsWhatIsNoneByItsName) {
