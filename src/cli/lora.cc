@@ -38,8 +38,9 @@ void setup(CLI::App& app) {
   add_output(flags.fuse);
   flags.give = add_action(app, "export", "Write the adapters as a folder for PEFT");
   flags.give->add_option("-o,--output", flags.exported.folder, "Folder to make")->required();
-  flags.give->add_option("--prefix", flags.exported.prefix,
-                         "What transformers puts before the encoder's names, e.g. bert.");
+  flags.give->add_option(
+      "--prefix", flags.exported.prefix,
+      "What stands before the encoder's names, e.g. bert. (default: what config.json's architecture has)");
   flags.take = add_action(app, "import", "Put a PEFT folder's adapters into the model that they were trained for");
   flags.take->add_option("--adapter", flags.imported.folder, "Folder with adapter_config.json")->required();
   flags.take->add_flag("--adapters-only", flags.imported.adapters_only,

@@ -34,12 +34,20 @@ AddedTokenFinder finder(const TokenizerSpec& spec, bool normalized) {
 Tokenizer::Tokenizer(TokenizerSpec spec)
     : spec_(std::move(spec)), raw_tokens_(finder(spec_, false)), normalised_tokens_(finder(spec_, true)) {}
 
-Tokenizer Tokenizer::from_json(std::string_view text, const std::string& source) {
-  return Tokenizer(parse_tokenizer_json(text, source));
+Tokenizer Tokenizer::from_json(std::string_view text, const std::string& source, const TokenizerSettings& settings) {
+  TokenizerSpec spec = parse_tokenizer_json(text, source);
+  apply_settings(spec, settings, source);
+  return Tokenizer(std::move(spec));
+}
+
+Tokenizer Tokenizer::from_vocab(std::string_view text, const TokenizerSettings& settings, const std::string& source) {
+  return Tokenizer(parse_vocab_txt(text, settings, source));
 }
 
 Tokenizer Tokenizer::from_vocab(std::string_view text, bool lowercase, const std::string& source) {
-  return Tokenizer(parse_vocab_txt(text, lowercase, source));
+  TokenizerSettings settings;
+  settings.lowercase = lowercase;
+  return from_vocab(text, settings, source);
 }
 
 // Longest match first, from the left; a word with any part that matches nothing is unknown as a whole.

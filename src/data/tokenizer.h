@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "data/added_tokens.h"
-#include "data/tokenizer_spec.h"
+#include "data/tokenizer_settings.h"
 #include "ir/tensor.h"
 
 namespace hone {
@@ -31,9 +31,10 @@ struct Tokens {
 class Tokenizer {
  public:
   explicit Tokenizer(TokenizerSpec spec);
-  static Tokenizer from_json(std::string_view text, const std::string& source);  // contents of tokenizer.json
-  static Tokenizer from_vocab(std::string_view text, bool lowercase,
-                              const std::string& source);  // contents of vocab.txt
+  // Contents of tokenizer.json, or of vocab.txt; `settings` are what stands beside them.
+  static Tokenizer from_json(std::string_view text, const std::string& source, const TokenizerSettings& settings = {});
+  static Tokenizer from_vocab(std::string_view text, const TokenizerSettings& settings, const std::string& source);
+  static Tokenizer from_vocab(std::string_view text, bool lowercase, const std::string& source);
 
   // Ids with the model's own tokens around them ([CLS] ... [SEP]). At most max_length of them are kept, cut as the
   // reference cuts: the text's tokens, never those around; 0 means no limit. Invalid UTF-8 is read as U+FFFD. Throws

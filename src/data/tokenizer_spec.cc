@@ -2,11 +2,32 @@
 
 #include "base/error.h"
 #include "base/json.h"
+#include "base/settings.h"
 #include "data/tokenizer_json_reader.h"
 #include "data/unicode.h"
 
 namespace hone {
 namespace {
+
+constexpr Setting kRoot[] = {{"version"},       {"truncation"},     {"padding"}, {"added_tokens"}, {"normalizer"},
+                             {"pre_tokenizer"}, {"post_processor"}, {"decoder"}, {"model"}};
+constexpr Setting kNormalizer[] = {
+    {"type"}, {"clean_text"}, {"handle_chinese_chars"}, {"strip_accents"}, {"lowercase"}};
+constexpr Setting kPreTokenizer[] = {{"type"}};
+constexpr Setting kModel[] = {
+    {"type"}, {"vocab"}, {"unk_token"}, {"continuing_subword_prefix"}, {"max_input_chars_per_word"}};
+constexpr Setting kAdded[] = {{"id"},     {"content"},    {"single_word"}, {"lstrip"},
+                              {"rstrip"}, {"normalized"}, {"special"}};
+constexpr Setting kTemplate[] = {{"type"}, {"single"}, {"pair"}, {"special_tokens"}};
+constexpr Setting kBertProcessing[] = {{"type"}, {"cls"}, {"sep"}};
+constexpr Setting kPadding[] = {{"strategy"}, {"direction"},   {"pad_to_multiple_of"},
+                                {"pad_id"},   {"pad_type_id"}, {"pad_token"}};
+constexpr Setting kTruncation[] = {{"direction"}, {"max_length"}, {"stride"}, {"strategy"}};
+
+// Keys of the tokenizers library, each of which is followed, or of calls and of text made from ids.
+void check_keys(const Json& part, std::span<const Setting> known, const char* name, const std::string& source) {
+  check_settings(part, known, *name ? fmt::format("{}: {}", source, name) : source);
+}
 
 const Json& member(const Json& object, const char* key) {
   static const Json null;
@@ -30,6 +51,7 @@ void check_type(const Json& root, const char* part, std::string_view supported, 
 
 NormalizerSpec read_normalizer(const Json& root, const std::string& source) {
   check_type(root, "normalizer", "BertNormalizer", source);
+  check_keys(member(root, "normalizer"), kNormalizer, "normalizer", source);
   const Json& n = member(root, "normalizer");
   NormalizerSpec spec;
   spec.clean_text = get_or(n, "clean_text", true, source);
@@ -44,6 +66,7 @@ void read_model(const Json& root, TokenizerSpec& spec, const std::string& source
   // Old files leave the type out.
   if (!model.is_object() || !member(model, "type").is_null() || !model.contains("max_input_chars_per_word"))
     check_type(root, "model", "WordPiece", source);
+  check_keys(model, kModel, "model", source);
   spec.continuing_prefix = get_or<std::string>(model, "continuing_subword_prefix", "##", source);
   spec.max_characters_per_word = get_or<int64_t>(model, "max_input_chars_per_word", 100, source);
   constexpr int64_t kMostCharacters = 1000;  // the time for a word grows with the square
@@ -62,6 +85,7 @@ void read_added_tokens(const Json& root, TokenizerSpec& spec, const std::string&
   if (list.is_null()) return;
   if (!list.is_array()) fail("{}: added_tokens is {}; expected a list", source, list.type_name());
   for (const Json& item : list) {
+    check_keys(item, kAdded, "added_tokens", source);
     AddedToken token{.text = json_get<std::string>(item, "content", source),
                      .id = json_get<int64_t>(item, "id", source)};
     if (token.text.empty()) fail("{}: added_tokens: the token with id {} is empty", source, token.id);
@@ -81,10 +105,6 @@ int64_t id_of(const TokenizerSpec& spec, const std::string& text) {
   for (const AddedToken& token : spec.added)
     if (token.text == text) return token.id;
   return spec.vocabulary.find(text);
-}
-
-std::vector<PairPart> bert_pair(int64_t cls, int64_t sep) {
-  return {{cls, 0}, {PairPart::kFirst, 0}, {sep, 0}, {PairPart::kSecond, 1}, {sep, 1}};
 }
 
 // {"pair": [{"SpecialToken": {"id": "[CLS]", "type_id": 0}}, {"Sequence": {"id": "A", "type_id": 0}}, ...]}
@@ -113,6 +133,7 @@ std::vector<PairPart> read_pair(const Json& processor, const std::string& source
 // {"single": [{"SpecialToken": {"id": "[CLS]"}}, {"Sequence": {"id": "A"}}, ...], "special_tokens": {"[CLS]": {"ids":
 // [101]}}}
 void read_template(const Json& processor, TokenizerSpec& spec, const std::string& source) {
+  check_keys(processor, kTemplate, "post_processor", source);
   const Json single = json_get<Json>(processor, "single", source),
              specials = json_get<Json>(processor, "special_tokens", source);
   bool seen = false;
@@ -139,6 +160,7 @@ void read_post_processor(const Json& root, TokenizerSpec& spec, const std::strin
   if (type == "TemplateProcessing") return read_template(processor, spec, source);
   if (type != "BertProcessing")
     fail("{}: post_processor \"{}\" is not supported; supported: TemplateProcessing, BertProcessing", source, type);
+  check_keys(processor, kBertProcessing, "post_processor", source);
   using Pair = std::pair<std::string, int64_t>;
   spec.before = {json_get<Pair>(processor, "cls", source).second};
   spec.after = {json_get<Pair>(processor, "sep", source).second};
@@ -154,48 +176,30 @@ bool is_left(const Json& part, const std::string& source) {
 
 }  // namespace
 
+std::vector<PairPart> bert_pair(int64_t cls, int64_t sep) {
+  return {{cls, 0}, {PairPart::kFirst, 0}, {sep, 0}, {PairPart::kSecond, 1}, {sep, 1}};
+}
+
 TokenizerSpec parse_tokenizer_json(std::string_view text, const std::string& source) {
   TokenizerSpec spec;
   const Json root = read_tokenizer_json(text, source, spec.vocabulary);
   if (!root.is_object())
     fail("{}: holds {}; expected the object that the tokenizers library saves", source, root.type_name());
+  check_keys(root, kRoot, "", source);
   check_type(root, "pre_tokenizer", "BertPreTokenizer", source);
+  check_keys(member(root, "pre_tokenizer"), kPreTokenizer, "pre_tokenizer", source);
   spec.normalizer = read_normalizer(root, source);
   read_model(root, spec, source);
   read_added_tokens(root, spec, source);
   read_post_processor(root, spec, source);
   const Json &padding = member(root, "padding"), &truncation = member(root, "truncation");
+  check_keys(padding, kPadding, "padding", source);
+  check_keys(truncation, kTruncation, "truncation", source);
   spec.pad_left = is_left(padding, source);
   spec.truncate_left = is_left(truncation, source);
   spec.stated_max_length = get_or<int64_t>(truncation, "max_length", 0, source);
   if (!member(padding, "pad_id").is_null()) spec.pad_id = json_get<int64_t>(padding, "pad_id", source);
   else if (const int64_t id = id_of(spec, "[PAD]"); id != Vocabulary::kAbsent) spec.pad_id = id;
-  return spec;
-}
-
-TokenizerSpec parse_vocab_txt(std::string_view text, bool lowercase, const std::string& source) {
-  TokenizerSpec spec;
-  spec.normalizer.lowercase = spec.normalizer.strip_accents = lowercase;
-  if (!is_valid_utf8(text)) fail("{}: not valid UTF-8; expected one token a line", source);
-  for (int64_t line = 0; !text.empty(); ++line) {
-    const size_t end = text.find('\n');
-    std::string_view token = text.substr(0, end);
-    text.remove_prefix(end == std::string_view::npos ? text.size() : end + 1);
-    if (token.ends_with('\r')) token.remove_suffix(1);
-    if (!token.empty() && !spec.vocabulary.add(token, line))
-      fail("{}:{}: token \"{}\" is also in line {}", source, line + 1, token, spec.vocabulary.find(token) + 1);
-  }
-  for (const char* special : {"[UNK]", "[CLS]", "[SEP]"})
-    if (spec.vocabulary.find(special) == Vocabulary::kAbsent)
-      fail("{}: token {} is missing; expected the vocabulary of a BERT model, one token a line", source, special);
-  for (const char* special : {"[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"})
-    if (const int64_t id = spec.vocabulary.find(special); id != Vocabulary::kAbsent)
-      spec.added.push_back({.text = special, .id = id});
-  spec.unknown_id = spec.vocabulary.find("[UNK]");
-  spec.before = {spec.vocabulary.find("[CLS]")};
-  spec.after = {spec.vocabulary.find("[SEP]")};
-  spec.pair = bert_pair(spec.before[0], spec.after[0]);
-  if (const int64_t id = spec.vocabulary.find("[PAD]"); id != Vocabulary::kAbsent) spec.pad_id = id;
   return spec;
 }
 

@@ -49,10 +49,10 @@ struct TokenizerSpec {
 };
 
 // `source` names the text in errors. Throws Error for another model, normalizer, pre-tokenizer or post-processor than
-// those of BERT, naming what was found and what is supported.
+// those of BERT, and for keys that are not followed, naming what was found and what is supported.
 TokenizerSpec parse_tokenizer_json(std::string_view text, const std::string& source);
 
-// One token a line, id = line number from 0; [UNK], [CLS] and [SEP] must be among them.
-TokenizerSpec parse_vocab_txt(std::string_view text, bool lowercase, const std::string& source);
+// What BERT makes of a pair: [CLS], first, [SEP], second, [SEP].
+std::vector<PairPart> bert_pair(int64_t cls, int64_t sep);
 
 }  // namespace hone

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <functional>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -17,7 +18,9 @@ namespace hone {
 struct TokenizerFiles {
   std::optional<std::string> tokenizer_json;
   std::optional<std::string> vocab_txt;
-  bool lowercase = true;   // do_lower_case of tokenizer_config.json: what vocab.txt needs to know
+  // What says how they are used, by file: tokenizer_config.json, special_tokens_map.json, added_tokens.json.
+  std::map<std::string, std::string> settings;
+  bool lowercase = true;   // do_lower_case of tokenizer_config.json
   int64_t max_length = 0;  // tokens a text is cut to: max_seq_length, else model_max_length; 0 when not stated
 };
 

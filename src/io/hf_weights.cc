@@ -169,7 +169,10 @@ Tensor HfWeights::tensor(const std::string& name, const std::vector<int64_t>& sh
     found->second.used = true;
     const SafetensorsFile& file = files_[found->second.file];
     const SafetensorsEntry& entry = *file.find(spelling);
-    if (entry.shape == shape) return file.tensor(spelling);
+    if (entry.shape == shape) {
+      Tensor stored = file.tensor(spelling);
+      return stored.dtype() == DType::f64 ? stored.converted(DType::f32) : stored;
+    }
     wrong(fmt::format("\"{}\" is [{}]; the configuration asks for [{}]", spelling, fmt::join(entry.shape, ","),
                       fmt::join(shape, ",")));
     return placeholder(shape);

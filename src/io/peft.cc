@@ -11,7 +11,8 @@
 #include "base/atomic_file.h"
 #include "base/error.h"
 #include "base/json.h"
-#include "base/regex.h"
+#include "base/text.h"
+#include "io/peft_config.h"
 #include "ops/calls.h"
 #include "ops/evaluate.h"
 
@@ -22,7 +23,6 @@ namespace fs = std::filesystem;
 
 constexpr const char *kConfigFile = "adapter_config.json", *kTensorFile = "adapter_model.safetensors";
 constexpr std::string_view kPrefix = "base_model.model.";
-constexpr size_t kMaxConfig = 16 << 20;
 
 // What follows the module's name, and which part it is. PEFT writes magnitudes without .weight, its state has it.
 enum class Part : uint8_t { a, b, table_a, table_b, magnitude };
@@ -42,45 +42,33 @@ Tensor transposed(const Tensor& matrix) {
   return evaluate_node(transpose_def, {&operand, 1}, {{"perm", std::vector<int64_t>{1, 0}}})[0];
 }
 
-template <class T>
-T value_or(const Json& config, const char* key, T usual, const std::string& source) {
-  return config.contains(key) && !config[key].is_null() ? json_get<T>(config, key, source) : usual;
-}
-
-// Numbers of single modules: keys are regular expressions that a module's name ends in.
-class Pattern {
- public:
-  Pattern(const Json& config, const char* key, double usual, const std::string& source) : usual_(usual) {
-    if (!config.contains(key) || config[key].is_null()) return;
-    if (!config[key].is_object())
-      fail("{}: key \"{}\" is {}; expected an object", source, key, json_excerpt(config[key]));
-    for (const auto& [name, value] : config[key].items()) {
-      if (!value.is_number()) fail("{}: {}.{} is {}; expected a number", source, key, name, json_excerpt(value));
-      std::string pattern = name.starts_with('^') ? name : "(?:.*\\.)?(?:" + name + ")";
-      entries_.emplace_back(Regex(pattern), value.get<double>());
-    }
-  }
-  double of(const std::string& module) const {
-    for (const auto& [regex, value] : entries_)
-      if (regex.matches(module)) return value;
-    return usual_;
-  }
-
- private:
-  double usual_;
-  std::vector<std::pair<Regex, double>> entries_;
+// A tensor that is no part of an adapter: under the name that the model has it by, without what PEFT's wrappers put
+// into names.
+struct WholeTensor {
+  std::string name;
+  bool is_bias = false;  // trained beside the adapters; else a part of a module that was trained whole
+  bool is_copy = false;  // what a module that was trained whole had been before
 };
 
-Json read_config(const std::string& path) {
-  Json config = parse_json(read_file(path, kMaxConfig), path);
-  if (!config.is_object()) fail("{}: holds {}; expected an object", path, config.type_name());
-  const auto type = value_or<std::string>(config, "peft_type", "LORA", path);
-  if (type != "LORA") fail("{}: the adapters are of type {}; only LORA is read", path, type);
-  if (value_or(config, "fan_in_fan_out", false, path))
-    fail("{}: fan_in_fan_out is true, of models whose weights are [inputs, outputs]; hone has none", path);
-  if (value_or(config, "lora_bias", false, path))
-    fail("{}: lora_bias is true; adapters with biases are not read", path);
-  return config;
+WholeTensor whole_tensor(const std::string& name, const PeftConfig& config) {
+  WholeTensor whole;
+  bool is_saved = false;
+  std::vector<std::string> kept;
+  const std::vector<std::string> parts = split(name, '.');
+  for (size_t i = 0; i < parts.size(); ++i) {
+    if (parts[i] == "original_module") whole.is_copy = true;
+    else if (parts[i] == "modules_to_save") {
+      is_saved = true;
+      if (i + 1 < parts.size() && parts[i + 1] == "default") ++i;
+    } else if (parts[i] != "base_layer") kept.push_back(parts[i]);
+  }
+  whole.name = fmt::format("{}", fmt::join(kept, "."));
+  if (!kept.empty()) kept.pop_back();
+  const std::string module = fmt::format("{}", fmt::join(kept, "."));
+  is_saved =
+      is_saved || std::ranges::any_of(config.saved_modules, [&](const auto& end) { return module.ends_with(end); });
+  whole.is_bias = config.trains_biases && !is_saved && whole.name.ends_with(".bias");
+  return whole;
 }
 
 AdapterTensors adapter_of(const std::string& module, const Parts& parts, const std::string& source) {
@@ -111,11 +99,22 @@ void expect_floats(const SafetensorsEntry& entry, const std::string& source) {
     fail("{}: {} is {}; expected floating numbers", source, entry.name, to_string(entry.dtype));
 }
 
+// PEFT writes the biases of modules that are trained whole twice.
+void add_whole(PeftAdapters& read, const WholeTensor& whole, const Tensor& tensor, const std::string& source) {
+  if (whole.is_copy) return;
+  std::vector<NamedTensor>& to = whole.is_bias ? read.biases : read.saved;
+  const auto known = std::ranges::find(to, whole.name, &NamedTensor::name);
+  if (known == to.end()) to.push_back({whole.name, tensor});
+  else if (!known->tensor.same_bits(tensor)) fail("{}: {} is there twice, with different values", source, whole.name);
+}
+
 // As people write it: f32 holds 16/6 · 6 a little off.
 double alpha_of(const AdapterTensors& adapter, int64_t rank, bool rslora) {
   const double n = static_cast<double>(rank), alpha = adapter.scaling * (rslora ? std::sqrt(n) : n);
   return std::stod(fmt::format("{:.6g}", alpha));
 }
+
+std::string module_of(const std::string& tensor) { return tensor.substr(0, tensor.rfind('.')); }
 
 }  // namespace
 
@@ -131,14 +130,8 @@ PeftAdapters read_peft(const std::string& folder) {
              ? "; adapter_model.bin is a pickle: model.save_pretrained(FOLDER, safe_serialization=True) writes what is "
                "read"
              : "");
-  const Json config = read_config(config_path);
-  PeftAdapters read{.dropout = value_or(config, "lora_dropout", 0.0, config_path),
-                    .rslora = value_or(config, "use_rslora", false, config_path)};
-  if (!(read.dropout >= 0 && read.dropout < 1))
-    fail("{}: lora_dropout is {}; accepted: 0 to below 1", config_path, read.dropout);
-  if (!config.contains("lora_alpha")) fail("{}: lacks the key \"lora_alpha\"", config_path);
-  const Pattern alphas(config, "alpha_pattern", json_get<double>(config, "lora_alpha", config_path), config_path);
-  const bool dora = value_or(config, "use_dora", false, config_path);
+  const PeftConfig config = read_peft_config(config_path);
+  PeftAdapters read{.dropout = config.dropout, .rslora = config.rslora};
   const SafetensorsFile file(path);
   std::map<std::string, Parts> modules;
   for (const SafetensorsEntry& entry : file.entries()) {
@@ -147,18 +140,18 @@ PeftAdapters read_peft(const std::string& folder) {
     expect_floats(entry, path);
     const std::string name = entry.name.substr(kPrefix.size());
     const auto part = std::ranges::find_if(kParts, [&](const auto& p) { return name.ends_with(p.first); });
-    if (part == std::end(kParts)) read.saved.push_back({name, file.tensor(entry.name)});
+    if (part == std::end(kParts)) add_whole(read, whole_tensor(name, config), file.tensor(entry.name), path);
     else
       modules[name.substr(0, name.size() - part->first.size())].tensors.emplace(part->second, file.tensor(entry.name));
   }
   if (modules.empty()) fail("{}: holds no adapters: none of {} tensors is called lora_A", path, file.entries().size());
   for (const auto& [module, parts] : modules) {
     AdapterTensors adapter = adapter_of(module, parts, path);
-    if (dora != adapter.magnitude.has_value())
-      fail("{}: {} has {} lora_magnitude_vector, and use_dora in {} is {}", path, module, dora ? "no" : "a",
-           kConfigFile, dora);
+    if (config.dora != adapter.magnitude.has_value())
+      fail("{}: {} has {} lora_magnitude_vector, and use_dora in {} is {}", path, module, config.dora ? "no" : "a",
+           kConfigFile, config.dora);
     const auto rank = static_cast<double>(adapter.a.dim(adapter.is_table ? -1 : 0));
-    adapter.scaling = alphas.of(module) / (read.rslora ? std::sqrt(rank) : rank);
+    adapter.scaling = config.alphas.of(module) / (read.rslora ? std::sqrt(rank) : rank);
     if (!std::isfinite(adapter.scaling)) fail("{}: {} has rank 0", path, module);
     read.adapters.push_back(std::move(adapter));
   }
@@ -171,7 +164,7 @@ void write_peft(const std::string& folder, const PeftAdapters& adapters) {
   std::map<std::pair<int64_t, double>, int> counts;
   std::vector<NamedTensor> tensors;
   std::vector<std::string> modules, saved;
-  bool dora = false;
+  bool dora = false, all_biases = false;
   for (const AdapterTensors& adapter : adapters.adapters) {
     const bool table = adapter.is_table;
     const int64_t rank = adapter.b.dim(1);
@@ -194,8 +187,20 @@ void write_peft(const std::string& folder, const PeftAdapters& adapters) {
     if (alpha != usual.second) alpha_pattern[module] = alpha;
   for (const NamedTensor& tensor : adapters.saved) {
     tensors.push_back({std::string(kPrefix) + tensor.name, tensor.tensor});
-    const std::string module = tensor.name.substr(0, tensor.name.rfind('.'));
+    const std::string module = module_of(tensor.name);
+    if (std::ranges::count(modules, module))
+      fail(
+          "{} was trained whole and has an adapter, and PEFT keeps one or the other of a module. Try: hone lora fuse, "
+          "or "
+          "train without an adapter there",
+          module);
     if (!std::ranges::count(saved, module)) saved.push_back(module);
+  }
+  for (const NamedTensor& tensor : adapters.biases) {
+    const std::string module = module_of(tensor.name);
+    const bool is_adapted = std::ranges::count(modules, module) > 0;
+    all_biases = all_biases || !is_adapted;
+    tensors.push_back({std::string(kPrefix) + module + (is_adapted ? ".base_layer.bias" : ".bias"), tensor.tensor});
   }
   Json config = {{"peft_type", "LORA"},
                  {"task_type", nullptr},
@@ -206,7 +211,9 @@ void write_peft(const std::string& folder, const PeftAdapters& adapters) {
                  {"lora_dropout", adapters.dropout},
                  {"target_modules", modules},
                  {"modules_to_save", saved.empty() ? Json(nullptr) : Json(saved)},
-                 {"bias", "none"},
+                 {"bias", all_biases                ? "all"
+                          : adapters.biases.empty() ? "none"
+                                                    : "lora_only"},
                  {"fan_in_fan_out", false},
                  {"use_rslora", adapters.rslora},
                  {"use_dora", dora},

@@ -13,7 +13,8 @@ namespace hone {
 
 struct PeftAdapters {
   std::vector<AdapterTensors> adapters;  // layers are called as modules
-  std::vector<NamedTensor> saved;        // whole tensors of the model that were trained beside them
+  std::vector<NamedTensor> saved;        // tensors of modules that were trained whole beside them (modules_to_save)
+  std::vector<NamedTensor> biases;       // of other layers, trained with the adapters (bias: all, lora_only)
   double dropout = 0;
   bool rslora = false;
 };
@@ -21,7 +22,7 @@ struct PeftAdapters {
 // Throws Error that names the file and what is missing, of the wrong type or of no use here; a pickle is refused.
 PeftAdapters read_peft(const std::string& folder);
 
-// Makes the folder, which must not be there.
+// Makes the folder, which must not be there. Throws Error where a module has an adapter and is trained whole.
 void write_peft(const std::string& folder, const PeftAdapters& adapters);
 
 }  // namespace hone

@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "base/error.h"
+#include "base/settings.h"
 #include "base/text.h"
 
 namespace hone {
@@ -33,6 +34,55 @@ const WeightLayoutDef& writable_layout(std::string_view name) {
   fail("layout \"{}\" is not known; known: {}{}", name, fmt::join(known, ", "), did_you_mean(name, known));
 }
 
+namespace {
+
+// Keys of quantization_config. What they say of the layout is in the tensors' names, types and shapes.
+constexpr Setting kScheme[] = {
+    {"quant_method"},
+    {"modules_to_not_convert"},
+    {"config_groups"},
+    {"format"},
+    {"ignore"},
+    {"quantization_status"},
+    {"global_compression_ratio"},
+    {"version"},
+    {"quant_type"},
+    {"quant_type_kwargs"},
+    {"include_input_output_embeddings"},
+    {"untie_embedding_weights"},
+    {"dequantize"},
+    {"run_compressed"},
+    {"sparsity_config"},  // looked at by itself
+};
+constexpr Setting kGroup[] = {{"targets"}, {"weights"}, {"format"}};
+constexpr Setting kWeights[] = {{"num_bits"},         {"type", R"("int" | "float")"},
+                                {"symmetric"},        {"group_size"},
+                                {"strategy"},         {"block_structure"},
+                                {"dynamic", "false"}, {"actorder", R"("weight" | "static")"},
+                                {"observer"},         {"observer_kwargs"},
+                                {"scale_dtype"},      {"zp_dtype"}};
+constexpr Setting kSparsity[] = {{"format", R"("dense")"},
+                                 {"registry_requires_subclass"},
+                                 {"sparsity_structure"},
+                                 {"global_sparsity"},
+                                 {"targets"},
+                                 {"ignore"}};
+
+// Such as activations that are rounded, a cache of keys in few bits, rotations.
+void check_keys(const Json& scheme, const std::string& where) {
+  check_settings(scheme, kScheme, where);
+  check_settings(scheme.value("sparsity_config", Json()), kSparsity, where + ": sparsity_config");
+  const Json groups = scheme.value("config_groups", Json());
+  if (!groups.is_object()) return;
+  for (const auto& [name, group] : groups.items()) {
+    const std::string place = fmt::format("{}: config_groups: {}", where, name);
+    check_settings(group, kGroup, place);
+    if (group.is_object()) check_settings(group.value("weights", Json()), kWeights, place + ": weights");
+  }
+}
+
+}  // namespace
+
 void check_scheme(const Json& scheme, const std::string& source) {
   if (scheme.is_null()) return;
   static const std::vector<std::string> methods{"compressed-tensors", "mxfp4", "torchao"},
@@ -42,6 +92,7 @@ void check_scheme(const Json& scheme, const std::string& source) {
   const auto method = json_get<std::string>(scheme, "quant_method", where);
   if (std::ranges::find(methods, method) == methods.end())
     fail("{}: quant_method \"{}\" is not supported; supported: {}", where, method, fmt::join(methods, ", "));
+  check_keys(scheme, where);
   if (method != "compressed-tensors" || !scheme.contains("format")) return;
   const auto format = json_get<std::string>(scheme, "format", where);
   if (std::ranges::find(formats, format) == formats.end())

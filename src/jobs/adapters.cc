@@ -12,6 +12,7 @@
 #include "base/text.h"
 #include "base/threads.h"
 #include "codegen/llvm/compiled_packer.h"
+#include "io/hf_weights.h"
 #include "io/peft.h"
 #include "jobs/save_model.h"
 #include "measure/environment.h"
@@ -130,6 +131,7 @@ std::string layer_called(const std::string& module, const std::vector<std::strin
   return alike.size() == 1 ? alike[0] : module;
 }
 
+// Whole tensors of the folder take the place of the model's.
 void set_saved(Graph& graph, const std::vector<NamedTensor>& saved, const LoadedModel& model) {
   std::vector<std::string> labels, wrong, names;
   for (ValueId id : graph.constants())
@@ -199,6 +201,72 @@ Record fuse_adapters(const LoadedModel& model, const FuseLoraOptions& options, c
   return record;
 }
 
+namespace {
+
+// What transformers calls the layers that stand behind an encoder: those have no prefix.
+bool is_of_head(std::string_view label) {
+  static constexpr std::string_view kHeads[] = {"classifier", "pre_classifier", "score",   "qa_outputs", "cls",
+                                                "lm_head",    "mlm_head",       "qa_head", "head",       "heads"};
+  return std::ranges::count(kHeads, label.substr(0, label.find('.'))) > 0;
+}
+
+// The class that transformers makes of the model's folder, "BertForSequenceClassification"; "" where that is not known.
+std::string architecture_of(const LoadedModel& model) {
+  const auto config = model.files.find("config.json");
+  if (config == model.files.end()) return "";
+  const Json json = parse_json(config->second, model.path + ": config.json");
+  const Json names = json.is_object() ? json.value("architectures", Json()) : Json();
+  return names.is_array() && !names.empty() && names[0].is_string() ? names[0].get<std::string>() : "";
+}
+
+// Names of modules as that class has them: of its encoder behind a prefix where it is one with a head.
+class ModuleNames {
+ public:
+  ModuleNames(const LoadedModel& model, const std::string& prefix)
+      : model_(model), architecture_(architecture_of(model)), prefix_(prefix) {
+    if (!prefix.empty() || architecture_.empty() || is_encoder()) return;
+    const std::string own = weight_prefix(parse_json(model.files.at("config.json"), "config.json"));
+    if (!own.empty()) prefix_ = own + ".";
+  }
+
+  std::string of(const std::string& label) const {
+    return is_of_head(label) || label.starts_with(prefix_) ? label : prefix_ + label;
+  }
+
+  // Throws Error where the class has no such module, so that PEFT would pass over the tensor.
+  void require_module(const std::string& label) const {
+    if (is_of_head(label) && is_encoder() && prefix_.empty())
+      fail(
+          "{}: {} was trained with the adapters, and {}, which config.json names, has no such layer: PEFT would pass "
+          "over "
+          "it. Try: --prefix {}. and, in Python, the encoder with a head (AutoModelForSequenceClassification)",
+          model_.path, label, architecture_, weight_prefix(parse_json(model_.files.at("config.json"), "config.json")));
+  }
+
+ private:
+  bool is_encoder() const { return architecture_.ends_with("Model"); }
+
+  const LoadedModel& model_;
+  std::string architecture_, prefix_;
+};
+
+// The tensors that were trained beside the adapters, under their modules' names: a bias whose layer's weight was not
+// trained goes with the adapters, others make their module one that was trained whole.
+void add_saved(const Graph& graph, const ModuleNames& names, PeftAdapters& peft) {
+  const auto found = graph.metadata.find(kLoraSaved);
+  if (found == graph.metadata.end()) return;
+  const std::vector<std::string> labels = split(found->second, ',');
+  for (const std::string& label : labels) {
+    const Tensor* tensor = graph.constant(graph.find_constant(label));
+    if (!tensor) continue;
+    names.require_module(label);
+    const bool is_bias = label.ends_with(".bias") && !std::ranges::count(labels, layer_name(label) + ".weight");
+    (is_bias ? peft.biases : peft.saved).push_back({names.of(label), plain_tensor(*tensor)});
+  }
+}
+
+}  // namespace
+
 Record export_adapters(const LoadedModel& model, const AdapterExport& options) {
   const Graph& graph = model.graph;
   const std::vector<Adapter> adapters = adapters_of(graph);
@@ -206,14 +274,10 @@ Record export_adapters(const LoadedModel& model, const AdapterExport& options) {
   const auto stabilised = graph.metadata.find(kLoraStabilised);
   PeftAdapters peft{.dropout = lora_dropout(graph),
                     .rslora = stabilised != graph.metadata.end() && stabilised->second == "true"};
-  const auto stored = [&](const std::string& label) {
-    const auto found = model.stored_names.find(label);
-    return found == model.stored_names.end() ? label : found->second;
-  };
+  const ModuleNames names(model, options.prefix);
   for (const Adapter& adapter : adapters) {
     const auto plain = [&](ValueId id) { return plain_tensor(*graph.constant(id)); };
-    const std::string label = stored(graph.value(adapter.weight).label);
-    AdapterTensors tensors{.layer = options.prefix + layer_name(label),
+    AdapterTensors tensors{.layer = names.of(layer_name(graph.value(adapter.weight).label)),
                            .a = plain(adapter.a),
                            .b = plain(adapter.b),
                            .scaling = adapter.scaling,
@@ -221,19 +285,19 @@ Record export_adapters(const LoadedModel& model, const AdapterExport& options) {
     if (adapter.magnitude != kNone) tensors.magnitude = plain(adapter.magnitude);
     peft.adapters.push_back(std::move(tensors));
   }
-  if (const auto saved = graph.metadata.find(kLoraSaved); saved != graph.metadata.end())
-    for (const std::string& label : split(saved->second, ','))
-      if (const Tensor* tensor = graph.constant(graph.find_constant(label)))
-        peft.saved.push_back({stored(label), plain_tensor(*tensor)});
+  add_saved(graph, names, peft);
   write_peft(options.folder, peft);
   const PeftAdapters read = read_peft(options.folder);
-  CHECK(read.adapters.size() == peft.adapters.size() && read.saved.size() == peft.saved.size());
+  CHECK(read.adapters.size() == peft.adapters.size() && read.saved.size() == peft.saved.size() &&
+        read.biases.size() == peft.biases.size());
   Record record = adapted_record(model, graph, "adapters exported", options.command);
   const std::string file = (fs::path(options.folder) / "adapter_model.safetensors").string();
-  record.findings.push_back(fmt::format(
-      "{}: {}, read back; in Python: PeftModel.from_pretrained(model, FOLDER){}", options.folder,
-      human_bytes(static_cast<double>(fs::file_size(file))),
-      peft.saved.empty() ? "" : fmt::format("; with {} whole tensors of the last layer", peft.saved.size())));
+  record.findings.push_back(
+      fmt::format("{}: {}, read back; in Python: PeftModel.from_pretrained(model, FOLDER){}", options.folder,
+                  human_bytes(static_cast<double>(fs::file_size(file))),
+                  peft.saved.empty() && peft.biases.empty()
+                      ? ""
+                      : fmt::format("; with {} whole tensors and {} biases", peft.saved.size(), peft.biases.size())));
   record.manifest.push_back({"output", file, sha256_of_file(file), static_cast<int64_t>(fs::file_size(file))});
   return record;
 }
@@ -245,10 +309,14 @@ Record import_adapters(const LoadedModel& model, const AdapterImport& options) {
   for (const AdaptableLayer& layer : adaptable_layers(graph)) layers.push_back(layer.name);
   for (AdapterTensors& adapter : peft.adapters) adapter.layer = layer_called(adapter.layer, layers, model);
   graph = attach_adapters(std::move(graph), peft.adapters);
-  if (!options.adapters_only) set_saved(graph, peft.saved, model);
+  std::vector<NamedTensor> whole = peft.biases;
+  if (!options.adapters_only) whole.insert(whole.end(), peft.saved.begin(), peft.saved.end());
+  set_saved(graph, whole, model);
   if (peft.dropout > 0) graph.metadata[kLoraDropout] = fmt::format("{}", peft.dropout);
   if (peft.rslora) graph.metadata[kLoraStabilised] = "true";
   Record record = adapted_record(model, graph, "adapters imported", options.command);
+  if (!peft.biases.empty())
+    record.findings.push_back(fmt::format("{} trained biases took the place of the model's", peft.biases.size()));
   if (!peft.saved.empty())
     record.findings.push_back(fmt::format("{} whole tensors {}", peft.saved.size(),
                                           options.adapters_only ? "were left out" : "took the place of the model's"));

@@ -19,15 +19,17 @@ Record fuse_adapters(const LoadedModel& model, const FuseLoraOptions& options, c
 
 struct AdapterExport {
   std::string folder;  // which must not exist
-  std::string prefix;  // stands before the modules' names, but for whole tensors: "bert."
+  // Stands before the names of the encoder's modules, "bert."; empty: what the class has that config.json names.
+  std::string prefix;
   std::string command;
 };
-// Reads back what it wrote.
+// Reads back what it wrote. Throws Error where PEFT would pass over a tensor, or can't have both an adapter and the
+// whole module.
 Record export_adapters(const LoadedModel& model, const AdapterExport& options);
 
 struct AdapterImport {
   std::string folder, output;
-  bool adapters_only = false;  // leave whole tensors (modules_to_save, biases) out
+  bool adapters_only = false;  // leave modules that were trained whole (modules_to_save) out
   std::string command;
 };
 // Modules are found under their name, that of the model's own files, or the one that ends as it does. Throws one Error

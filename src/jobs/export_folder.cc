@@ -125,8 +125,10 @@ void write_companions(const LoadedModel& model, const fs::path& folder) {
   // What texts are cut to, where Hugging Face's tokenizers look for it.
   const int64_t length = max_tokens(model);
   const bool has_tokenizer = model.files.contains("tokenizer.json") || model.files.contains("vocab.txt");
-  if (length < 1 || !has_tokenizer || model.files.contains("tokenizer_config.json")) return;
-  Json settings{{"model_max_length", length}};
+  if (length < 1 || !has_tokenizer) return;
+  const auto stated = model.files.find("tokenizer_config.json");
+  Json settings = stated == model.files.end() ? Json::object() : parse_json(stated->second, stated->first);
+  settings["model_max_length"] = length;
   if (const auto lowercase = model.graph.metadata.find("tokenizer.lowercase"); lowercase != model.graph.metadata.end())
     settings["do_lower_case"] = lowercase->second == "true";
   write_file((folder / "tokenizer_config.json").string(), settings.dump(2));

@@ -38,6 +38,7 @@ LoadedModel load_folder(const std::string& path, const std::vector<std::string>&
   if (tokenizer.tokenizer_json) model.files["tokenizer.json"] = *tokenizer.tokenizer_json;
   else if (tokenizer.vocab_txt) model.files["vocab.txt"] = *tokenizer.vocab_txt;
   else return model;
+  model.files.insert(tokenizer.settings.begin(), tokenizer.settings.end());
   model.graph.metadata["tokenizer.lowercase"] = tokenizer.lowercase ? "true" : "false";
   if (tokenizer.max_length > 0) model.graph.metadata["tokenizer.max_length"] = std::to_string(tokenizer.max_length);
   return model;

@@ -30,14 +30,17 @@ int64_t least_of(const LoadedModel& model, std::initializer_list<const char*> ke
 }  // namespace
 
 Tokenizer tokenizer_of(const LoadedModel& model) {
+  TokenizerSettings settings = read_tokenizer_settings(model.files, model.path);
   if (const auto json = model.files.find("tokenizer.json"); json != model.files.end())
-    return Tokenizer::from_json(json->second, model.path + ": tokenizer.json");
+    return Tokenizer::from_json(json->second, model.path + ": tokenizer.json", settings);
   const auto vocab = model.files.find("vocab.txt");
   if (vocab == model.files.end())
     fail("{}: has no tokenizer (tokenizer.json or vocab.txt); give token ids with --input", model.path);
-  const auto lowercase = model.graph.metadata.find("tokenizer.lowercase");
-  return Tokenizer::from_vocab(vocab->second, lowercase == model.graph.metadata.end() || lowercase->second == "true",
-                               model.path + ": vocab.txt");
+  // Files of earlier versions carry no settings but this one.
+  if (const auto lowercase = model.graph.metadata.find("tokenizer.lowercase");
+      lowercase != model.graph.metadata.end() && !model.files.contains(kTokenizerConfig))
+    settings.lowercase = lowercase->second == "true";
+  return Tokenizer::from_vocab(vocab->second, settings, model.path + ": vocab.txt");
 }
 
 int64_t most_tokens(const LoadedModel& model) { return least_of(model, {"tokenizer.max_length", kPositions}); }

@@ -41,6 +41,14 @@ TEST(HfDirectory, ReadsAModel) {
   EXPECT_THAT(directory.weights().unused(), ElementsAre("b.weight"));
 }
 
+TEST(HfDirectory, DoublesAreReadAsFloats) {
+  const TemporaryFolder folder;
+  folder.put("config.json", kConfig);
+  put_weights(folder, {{"a.weight", Tensor::of<double>({2}, {0.1, 2})}});
+  HfDirectory directory(folder.path());
+  EXPECT_THAT(directory.weight_source()("a.weight", {2}).as<float>(), ElementsAre(0.1f, 2));
+}
+
 TEST(HfDirectory, ReadsASentenceEncoderAndItsTokenizer) {
   const TemporaryFolder folder;
   folder.put("config.json", kConfig);

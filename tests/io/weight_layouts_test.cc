@@ -270,6 +270,17 @@ TEST(HfDirectory, UnknownSchemesAreErrors) {
               AllOf(HasSubstr("config.json"), HasSubstr("\"gptq\" is not supported; supported: compressed-tensors")));
   EXPECT_THAT(error({{"quant_method", "compressed-tensors"}, {"format", "marlin-24"}}), HasSubstr("\"marlin-24\""));
   EXPECT_THAT(error({{"bits", 4}}), HasSubstr("quant_method"));
+  const auto group = [&](const char* key, const Json& value) {
+    const Json of_group = {{"targets", {"Linear"}}, {key, value}};
+    return error({{"quant_method", "compressed-tensors"}, {"config_groups", {{"group_0", of_group}}}});
+  };
+  EXPECT_EQ(group("weights", {{"num_bits", 4}, {"type", "int"}, {"actorder", nullptr}}), "");
+  EXPECT_THAT(group("weights", {{"actorder", "group"}}), HasSubstr("actorder"));
+  EXPECT_THAT(group("input_activations", {{"num_bits", 8}}), HasSubstr("input_activations"));
+  EXPECT_THAT(error({{"quant_method", "compressed-tensors"}, {"kv_cache_scheme", {{"num_bits", 8}}}}),
+              HasSubstr("kv_cache_scheme"));
+  EXPECT_THAT(error({{"quant_method", "compressed-tensors"}, {"sparsity_config", {{"format", "sparse-24-bitmask"}}}}),
+              HasSubstr("sparse-24-bitmask"));
 }
 
 }  // namespace

@@ -90,7 +90,10 @@ TEST_F(AdaptersTest, AreWrittenForPeftAndReadBackToTheBit) {
     if (dora) options.training.lora = {"query", "output.dense"};
     train_model(options);
     const LoadedModel adapted = load_model(options.output);
-    export_adapters(adapted, {.folder = folder / name, .prefix = "", .command = ""});
+    // A sentence encoder has no last layer, so that PEFT would leave this one out.
+    EXPECT_THAT(error_of([&] { export_adapters(adapted, {.folder = folder / "none", .prefix = "", .command = ""}); }),
+                HasSubstr("--prefix bert."));
+    export_adapters(adapted, {.folder = folder / name, .prefix = "bert.", .command = ""});
     const PeftAdapters peft = read_peft(folder / name);
     EXPECT_EQ(peft.dropout, 0.25);
     EXPECT_EQ(peft.saved.size(), 2);
