@@ -8,7 +8,7 @@ sources = $(shell git ls-files 'src/*.h' 'src/*.cc' 'tests/*.h' 'tests/*.cc' 'be
 help:
 	@echo "make build        build/release/hone"
 	@echo "make test         build with warnings as errors and run all tests"
-	@echo "make test-full    also ONNX's cases without each pass, all tests as on a CPU with AVX2 only and under AddressSanitizer and UBSan, and those with threads under ThreadSanitizer"
+	@echo "make test-full    also ONNX's cases without each pass, thousands of random graphs, all tests as on a CPU with AVX2 only and under AddressSanitizer and UBSan, and those with threads under ThreadSanitizer"
 	@echo "make fuzz         every parser with a fuzz target, FUZZ_SECONDS each (60); FUZZ='onnx_structure' only those whose names begin so"
 	@echo "make demo         a real model quantized, compiled, measured and reported (one to four minutes after the build)"
 	@echo "make models       the demo's model in build/models/"

@@ -186,5 +186,17 @@ TEST(Columns, RowsOfSeveralAxesOrOfOne) {
     })");
 }
 
+TEST(Columns, OpenRowsWithoutColumns) {
+  const Graph graph = parse_graph(R"(graph g {
+      %x : f32[N,0] = input "x"
+      %s = softmax %x
+      %y = reduce_sum %x {axes=[0]}
+      %t = reduce_sum %s {axes=[0]}
+      return %s as "s", %y as "y", %t as "t"
+    })",
+                                  op_context());
+  expect_conforms(graph, {{"x", Tensor(DType::f32, {3, 0})}});
+}
+
 }  // namespace
 }  // namespace hone::test

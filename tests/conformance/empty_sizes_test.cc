@@ -290,6 +290,23 @@ INSTANTIATE_TEST_SUITE_P(Classes, Empty, testing::Range(size_t{0}, classes().siz
   return name;
 });
 
+// What the reference does of fixed sizes is done of open ones, interpreted and compiled.
+TEST(OpenEmpty, RowsWithoutElementsGiveNone) {
+  const std::optional<Graph> graph = accepted(R"(graph g {
+      %x : f32[N,M] = input "x"
+      %a = softmax %x
+      %b = log_softmax %x {axis=0}
+      %c = layer_norm %x
+      %d = softmax_gradient %a, %x
+      return %a as "a", %b as "b", %c as "c", %d as "d"
+    })");
+  ASSERT_TRUE(graph);
+  for (const Sizes& sizes : {Sizes{2, 0}, Sizes{0, 3}, Sizes{0, 0}})
+    for (int optimise : {0, 2})
+      for (const Tensor& y : run_session(*graph, {{"x", Tensor(DType::f32, sizes)}}, {.optimise = optimise}).outputs)
+        EXPECT_EQ(y.shape(), sizes);
+}
+
 // A call with every axis of `size` empty.
 struct EmptiedCall {
   Graph graph;
