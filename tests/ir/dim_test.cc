@@ -47,7 +47,8 @@ TEST(Dim, ReadsBackEveryCoefficient) {
   const auto coefficient = [&]() -> int64_t {
     const int64_t edges[] = {kLeast, kLeast + 1, kMost, -1, 1, 0};
     const uint32_t pick = random.below(12);
-    return pick < 6 ? edges[pick] : static_cast<int64_t>(random.next() << 32 | random.next()) >> random.below(63);
+    return pick < 6 ? edges[pick]
+                    : static_cast<int64_t>(uint64_t{random.next()} << 32 | random.next()) >> random.below(63);
   };
   for (int round = 0; round < 500; ++round) {
     const Dim factors[] = {Dim(1), d("S"), d("B*S"), d("(S+1)/2"), d("T*(B/3)")};

@@ -53,7 +53,7 @@ TEST(Text, RoundTripsAttributesOfEveryKind) {
 // Random attributes of every kind whose text is not a name, extremes among them.
 TEST(Text, RoundTripsWhateverAttributesHold) {
   Philox random(9);
-  const auto bits = [&] { return random.next() << 32 | random.next(); };
+  const auto bits = [&] { return uint64_t{random.next()} << 32 | random.next(); };
   const auto integer = [&]() -> int64_t {
     const int64_t edges[] = {INT64_MIN, INT64_MAX, 0, -1};
     const uint32_t pick = random.below(8);
