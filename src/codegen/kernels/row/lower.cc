@@ -182,6 +182,7 @@ Support lower_row(const Lowering& lowering, Prepared& prepared) {
   if (!(run->inner == Dim(1))) return {"it works along an axis with others behind it"};
   if (Support r = operands_support(graph, step.group); !r.supported()) return r;
   const Shape like = *with_one_row(shape, shape, run->length);
+  if (!(element_count(like) == element_count(shape))) return {"rows whose length is another formula than their sizes"};
   RowExpressions expressions(lowering, step.group);
   const std::vector<NodeId>& sums = expressions.sums();
   std::vector<ValueId> summed, results;
