@@ -80,7 +80,9 @@ Record outputs_record(const std::vector<std::string>& names, const std::vector<s
                           {"file", "file"}},
               .rows = {}};
   for (size_t i = 0; i < outputs.size(); ++i) {
-    const std::vector<double> values = outputs[i].to_doubles();
+    // Of strings, and of sequences and optionals, the type is all that is shown.
+    const bool has_numbers = outputs[i].container() == Container::none && outputs[i].dtype() != DType::string;
+    const std::vector<double> values = has_numbers ? outputs[i].to_doubles() : std::vector<double>();
     Cell least, mean, most;
     if (!values.empty()) {
       double sum = 0;
