@@ -200,6 +200,23 @@ TEST(Verify, FindsAnUnknownAttribute) {
   EXPECT_THROW(verify(g), Bug);
 }
 
+// Two sizes broadcast to one that has a name of its own, until one of them turns out to be 1.
+TEST(Graph, ASizeThatIsAnotherOnceSizesAreKnownHasItsNameInAttributesToo) {
+  Graph g = parse(R"(
+    %x : f32[S] = input "x"  %y : f32[_1] = input "y"
+    %z = add %x, %y
+    %r = reshape %z {shape=[_2,1]}
+    return %r)");
+  const ValueId r = g.outputs()[0].value;
+  EXPECT_EQ(to_string(g.type(r)), "f32[_2,1]");
+  const Graph fixed = specialise(g, {{"S", 1}});
+  EXPECT_EQ(to_string(fixed.type(fixed.outputs()[0].value)), "f32[_1,1]");
+  g.set_input_type(g.inputs()[0], parse_type("f32[1]"));
+  g.reinfer();
+  EXPECT_EQ(to_string(g.type(r)), "f32[_1,1]");
+  verify(g);
+}
+
 TEST(Specialise, BindsSymbolsInTypesAndAttributes) {
   const Graph g = parse("%x : f32[B,S] = input %r = reshape %x {shape=[B*S]} return %r");
   const Graph s = specialise(g, {{"B", 2}, {"S", 3}});
