@@ -202,6 +202,17 @@ TEST(OnnxExport, WhatRowsTheModelTakesIsItsOwnAgain) {
   EXPECT_FALSE(again.metadata.contains("family"));
 }
 
+// The one size that is left open would be what the elements of the operand leave, which depends on data.
+TEST(OnnxExport, AReshapeKeepsASizeThatItsOperandDoesNotTell) {
+  const Graph graph = test::parse(R"(
+    %x : f32[B] = input "x"
+    %places = non_zero %x
+    %y = reshape %places {shape=[B,1]}
+    return %y as "y")");
+  const Graph again = reimported(graph).graph;
+  EXPECT_EQ(to_string(again.type(again.outputs()[0].value)), "i64[B,1]");
+}
+
 TEST(OnnxExport, NamesSymbolsAndMetadataAreKept) {
   Graph graph = test::parse(R"(
     %x : f32[B,(S+1)/2,4] = input "tokens in"

@@ -67,8 +67,8 @@ TEST(Dim, EvaluatesWithFloorDivision) {
 }
 
 TEST(Dim, SubstitutesSomeSymbolsOnly) {
-  EXPECT_EQ(d("B*S+(S+1)/2").substitute({{"S", 7}}), d("7*B+4"));
-  EXPECT_EQ(d("B*((S+B)/2)").substitute({{"S", 2}}), d("B*(B/2+1)"));
+  EXPECT_EQ(d("B*S+(S+1)/2").substitute(Bindings{{"S", 7}}), d("7*B+4"));
+  EXPECT_EQ(d("B*((S+B)/2)").substitute(Bindings{{"S", 2}}), d("B*(B/2+1)"));
 }
 
 TEST(Dim, ListsItsSymbols) {
