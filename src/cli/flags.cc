@@ -40,8 +40,10 @@ void ShapeFlags::add_to(CLI::App& app) {
   app.add_option("--batch", options.batch, "Size of the first dimension of the inputs")
       ->check(CLI::Range(int64_t{1}, kMostOfADimension))
       ->capture_default_str();
-  app.add_option("--seq", options.sequence,
-                 "Size of their second dimension (default: 128, or what the model can take when that is less)")
+  app.add_option(
+         "--seq", options.sequence,
+         "Size of their second dimension (default: 128, or what the model can take when that is less; what its weights "
+         "and windows ask for comes first)")
       ->check(CLI::Range(int64_t{1}, kMostOfADimension));
   app.add_option("--dim", dims, "Size of a dimension by name, e.g. S=64; wins over --batch and --seq");
 }
