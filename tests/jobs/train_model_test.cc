@@ -175,7 +175,7 @@ TEST_F(TrainModelTest, EveryStoredTensorIsTrainedAndComesBackAsItWas) {
     TrainModelOptions options;
     options.model = folder / "model.onnx";
     options.data = folder / "rows.npz";
-    options.output = folder / (std::string("trained.") + ending);
+    options.output = folder / fmt::format("as_{0}.{0}", ending);
     options.training.epochs = 1;
     options.training.batch = 8;
     options.training.head = "keep";

@@ -72,10 +72,10 @@ TEST(Parameters, DoNotDependOnTheirValues) {
 TEST(Parameters, BiasesAndNormsDoNotDecayInWhateverDimensions) {
   EXPECT_TRUE(read_by("f32[3,4]", "%y = linear %x, %w").decays);
   EXPECT_FALSE(read_by("f32[1,4]", "%y = mul %x, %w").decays) << "a scale";
-  EXPECT_TRUE(read_by("f32[2,4]", "%e = reshape %x {shape=[-1,2,4]}\n%y = add %e, %w").decays) << "positions";
+  EXPECT_TRUE(read_by("f32[2,4]", "%e = unsqueeze %x {axes=[1]}\n%y = add %e, %w").decays) << "positions";
   const char* recurrent =
       "%x : f32[S,B,4] = input\n%w : f32[1,9,4] = const \"w\"\n%r : f32[1,9,3] = const \"r\"\n"
-      "%b : f32[1,18] = const \"b\"\n%y, %h = gru %x, %w, %r, %b {hidden_size=3}\nreturn %y";
+      "%b : f32[1,18] = const \"b\"\n%y, %h = gru %x, %w, %r, %b\nreturn %y";
   EXPECT_TRUE(stored(recurrent, "w").decays);
   EXPECT_TRUE(stored(recurrent, "r").decays);
   EXPECT_FALSE(stored(recurrent, "b").decays);
@@ -83,19 +83,18 @@ TEST(Parameters, BiasesAndNormsDoNotDecayInWhateverDimensions) {
 
 // A shift of two dimensions behind a normalisation, as that of torch.nn.LayerNorm([2, 4]) is written in primitives.
 TEST(Parameters, AShiftBehindANormalisationIsPartOfIt) {
-  const StoredTensor shift =
-      read_by("f32[2,4]", "%n = layer_norm %x\n%e = reshape %n {shape=[-1,2,4]}\n%y = add %e, %w");
+  const StoredTensor shift = read_by("f32[2,4]", "%n = layer_norm %x\n%e = unsqueeze %n {axes=[1]}\n%y = add %e, %w");
   EXPECT_EQ(shift.role, ParameterRole::norm);
   EXPECT_FALSE(shift.decays);
 }
 
 TEST(Parameters, TablesAndMasksAreToldByTheirNames) {
   for (const char* name : {"cos", "layers.0.rotary.sin_cached", "inv_freq", "attn_mask", "causal_mask_1"})
-    EXPECT_THAT(read_by("f32[2,4]", "%e = reshape %x {shape=[-1,2,4]}\n%y = mul %e, %w", name).why_not,
+    EXPECT_THAT(read_by("f32[2,4]", "%e = unsqueeze %x {axes=[1]}\n%y = mul %e, %w", name).why_not,
                 HasSubstr("by its name"))
         << name;
   for (const char* name : {"cosine.weight", "mask_token", "single", "basin"})
-    EXPECT_EQ(read_by("f32[2,4]", "%e = reshape %x {shape=[-1,2,4]}\n%y = mul %e, %w", name).why_not, "") << name;
+    EXPECT_EQ(read_by("f32[2,4]", "%e = unsqueeze %x {axes=[1]}\n%y = mul %e, %w", name).why_not, "") << name;
 }
 
 TEST(Parameters, MasksAreToldByNumbersThatNoWeightHas) {
