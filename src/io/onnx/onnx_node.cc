@@ -264,9 +264,12 @@ std::vector<ValueId> OnnxNode::emit_all(Call call) const {
   while (call.subgraphs.empty() && !call.operands.empty() && call.operands.back() == kNone) call.operands.pop_back();
   Graph& graph = scope_.graph();
   // What says what an op does, as attributes do, is a constant wherever it is known.
-  for (size_t i = 0; i < call.operands.size(); ++i)
-    if (ValueId& v = call.operands[i]; v != kNone && call.op->operands.of(i).argument && !graph.constant(v))
-      if (const Tensor* const value = constant(v)) v = graph.add_constant("", *value);
+  for (size_t i = 0; i < call.operands.size(); ++i) {
+    ValueId& v = call.operands[i];
+    const bool is_argument = call.op->operands.of(i).argument || call.op == &range_def;
+    const Tensor* const value = v == kNone || !is_argument || graph.constant(v) ? nullptr : constant(v);
+    if (value) v = graph.add_constant("", *value);
+  }
   std::vector<const Tensor*> known;
   for (ValueId v : call.operands) known.push_back(v == kNone ? nullptr : constant(v));
   std::optional<std::vector<Tensor>> values;
