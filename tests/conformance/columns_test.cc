@@ -170,7 +170,8 @@ TEST(Columns, RowsOfSeveralAxesOrOfOne) {
       %m = reduce_mean %x {axes=[1]}
       %d = sub %x, %m
       %q = mul %d, %d
-      %v = reduce_mean %q {axes=[1]}
+      %n = reduce_mean %q {axes=[1]}
+      %v = add %n, 1.0
       %s = softmax %x {axis=1}
       %t = reduce_sum %s {axes=[2]}
       return %v as "v", %t as "t"
