@@ -260,7 +260,8 @@ void add_saved(const Graph& graph, const ModuleNames& names, PeftAdapters& peft)
     const Tensor* tensor = graph.constant(graph.find_constant(label));
     if (!tensor) continue;
     names.require_module(label);
-    const bool is_bias = label.ends_with(".bias") && !std::ranges::count(labels, layer_name(label) + ".weight");
+    const std::string module = label.substr(0, label.rfind('.'));
+    const bool is_bias = label.ends_with(".bias") && !std::ranges::count(labels, module + ".weight");
     (is_bias ? peft.biases : peft.saved).push_back({names.of(label), plain_tensor(*tensor)});
   }
 }

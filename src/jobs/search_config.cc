@@ -109,12 +109,11 @@ bool is_path(const std::string& model) {
          model.ends_with(".onnx");
 }
 
-void require_model(const std::string& model, const std::string& source) {
-  if (!is_path(model) || fs::exists(model)) return;
-  fail(
-      "{}: model {}: no such file or folder; give one that is there, or a name of hone build. What makes it may stand "
-      "in the first lines of {}",
-      source, model, source);
+// `source` is a configuration, which may say of itself what makes the file, a study of one, or the command line.
+[[noreturn]] void refuse_missing(const char* key, const std::string& path, const std::string& source) {
+  const std::string file = source.substr(0, source.find(": study "));
+  fail("{}: {} {}: there is no such file or folder{}", source, key, path,
+       file.ends_with(".toml") ? fmt::format("; the first lines of {} may say what makes it", file) : "");
 }
 
 void check_keys(const Json& tree, const std::string& source) {
@@ -130,12 +129,13 @@ SearchStudy study_of(const Json& tree, const std::string& source, const SessionO
   SearchStudy study{.source = source};
   study.fixed.model = text(tree, "model", source);
   if (study.fixed.model.empty()) fail("{}: no model; give MODEL, a file or a name of hone build", source);
-  require_model(study.fixed.model, source);
+  if (is_path(study.fixed.model) && !fs::exists(study.fixed.model)) refuse_missing("model", study.fixed.model, source);
   if (tree.contains("inputs")) study.fixed.inputs = texts(tree, "inputs", source);
   if (!study.fixed.inputs.empty() && study.fixed.is_built())
     fail("{}: inputs are of folders; what hone build builds takes what its family takes", source);
   study.life.session = session;
   study.life.data = text(tree, "data", source);
+  if (!study.life.data.empty() && !fs::exists(study.life.data)) refuse_missing("data", study.life.data, source);
   study.life.tokenizer = text(tree, "tokenizer", source);
   study.life.inherit = text(tree, "inherit", source);
   if (tree.contains("vocabulary")) study.life.vocabulary = json_get<int64_t>(tree, "vocabulary", source);

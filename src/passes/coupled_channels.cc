@@ -505,6 +505,7 @@ Graph remove_units(Graph graph, std::span<const ChannelUnit> units) {
     } else if (node.op == &conv_def && node.attributes.get_or<int64_t>("groups", 1) > 1) {
       const auto groups = node.attributes.get<int64_t>("groups");
       const Atoms& atoms = coupling.axes(node.operands[0])[1];
+      if (atoms.empty()) continue;  // behind what mixes channels, all stay
       const int64_t left = left_of(coupling, atoms, gone) * groups / static_cast<int64_t>(atoms.size());
       if (left != groups) graph.set_attribute(id, "groups", left);
     } else if (node.op == &reshape_def && node.attributes.has("shape")) {

@@ -103,13 +103,17 @@ TEST_F(Examples, SearchesBeginWithTheirCommandAndNameWhatTheyRead) {
   }
 }
 
-TEST_F(Examples, AMissingModelIsSaidToBeNoFile) {
+TEST_F(Examples, AMissingFileIsSaidToBeNone) {
   const ProgramResult result = run_example(commands_of(path_of("formats.toml"))[0]);
   EXPECT_EQ(result.exit_code, 1);
-  EXPECT_THAT(result.err, testing::AllOf(HasSubstr("build/searches/fashion.safetensors: no such file"),
-                                         HasSubstr("first lines of examples/searches/formats.toml")));
+  EXPECT_THAT(result.err,
+              testing::AllOf(HasSubstr("build/searches/fashion.safetensors: there is no such file"),
+                             HasSubstr("first lines of examples/searches/formats.toml may say what makes it")));
+  const ProgramResult data = run_example(commands_of(path_of("nas.toml"))[0]);
+  EXPECT_THAT(data.err, testing::AllOf(HasSubstr("data build/searches/debian.tsv: there is no such file"),
+                                       HasSubstr("first lines of examples/searches/nas.toml")));
   const ProgramResult flag = hone_program({"search", "missing.onnx", "--objective", "bits"});
-  EXPECT_THAT(flag.err, HasSubstr("missing.onnx: no such file"));
+  EXPECT_THAT(flag.err, HasSubstr("missing.onnx: there is no such file"));
 }
 
 TEST_F(Examples, SearchesOfATrainedNetworkRun) {
