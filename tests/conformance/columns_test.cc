@@ -187,6 +187,20 @@ TEST(Columns, RowsOfSeveralAxesOrOfOne) {
     })");
 }
 
+// Softmax of columns, spelled out, in front of a norm of rows: the sums are read by what is computed from row to row.
+TEST(Columns, SumsThatARowKernelReadsAreMadeBeforeIt) {
+  for (const char* shape : {"14,4", "3,5,40"})
+    expect_text_conforms(fmt::format(R"(graph g {{
+      %x : f32[{0}] = input "x"
+      %e = exp %x
+      %s = reduce_sum %e {{axes=[0]}}
+      %d = div %e, %s
+      %y = layer_norm %d {{epsilon=0.01}}
+      return %y as "y", %s as "s"
+    }})",
+                                     shape));
+}
+
 TEST(Columns, OpenRowsWithoutColumns) {
   const Graph graph = parse_graph(R"(graph g {
       %x : f32[N,0] = input "x"
