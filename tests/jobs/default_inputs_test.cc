@@ -74,7 +74,7 @@ TEST_F(DefaultInputs, SizesAreThoseOfTheWeightsTheyMeet) {
   const Graph graph = test::parse(R"(
     %x : f32[B,F] = input "x"  %p : f32[N,C,H,W] = input "p"  %s : f32[G,T] = input "s"
     %w : f32[2,6] = const "w" {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12}
-    %k : f32[1,2,1,1] = const "k" {1, 2}
+    %k : f32[2,2,1,1] = const "k" {1, 2, 3, 4}
     %b : f32[5] = const "b" {1, 2, 3, 4, 5}
     %y = linear %x, %w
     %c = conv %p, %k {groups=2}
