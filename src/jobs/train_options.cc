@@ -34,8 +34,8 @@ constexpr OptionField<T> kFields[] = {
     {"decay", "weight decay; -1: the optimizer's usual one", &T::decay},
     {"optimizer-option", "one of the optimizer's own, e.g. beta2=0.98", &T::optimizer_option},
     {"rule",
-     "weights with a rule of their own: NAMES=frozen, NAMES=lazy or NAMES=rate:0.1,decay:0, where NAMES is a regular "
-     "expression or op:NAME; the first that matches counts",
+     "weights with a rule of their own: NAMES=frozen, NAMES=trained, NAMES=lazy or NAMES=rate:0.1,decay:0, where NAMES "
+     "is a regular expression or op:NAME; the first that matches counts",
      &T::rule},
     {"decay-all", "let biases and weights of normalisations decay, too", &T::decay_all},
     {"clip-norm", "largest norm of all gradients together; 0: any", &T::clip_norm},

@@ -44,8 +44,8 @@ struct Rule {
       else if (how.starts_with("rate:")) rate = number_of(rule, how.substr(5));
       else if (how.starts_with("decay:")) decay = number_of(rule, how.substr(6));
       else
-        fail("rule \"{}\": \"{}\" is neither frozen nor trained, lazy, rate:FACTOR or decay:NUMBER; {}", rule, how,
-             kGrammar);
+        fail("rule \"{}\": \"{}\" is neither frozen nor trained nor lazy nor rate:FACTOR nor decay:NUMBER; {}", rule,
+             how, kGrammar);
     }
     if (rate == 0.0) frozen = true;
   }

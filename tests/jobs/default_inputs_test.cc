@@ -82,6 +82,14 @@ TEST_F(DefaultInputs, SizesAreThoseOfTheWeightsTheyMeet) {
     return %y, %c, %a)");
   EXPECT_EQ(bind_symbols(graph, {}),
             (Bindings{{"B", 1}, {"F", 6}, {"N", 1}, {"C", 4}, {"H", 224}, {"W", 224}, {"G", 1}, {"T", 5}}));
+  const Graph packed = test::parse(R"(
+    %p : f32[N,C,H] = input "p"  %q : f32[N,2*D+1,H] = input "q"
+    %k : f32[1,6] = const "k" {1, 2, 3, 4, 5, 6}
+    %l : f32[1,5,1] = const "l" {1, 2, 3, 4, 5}
+    %c = conv %p, %k {kernel_shape=[3]}
+    %d = conv %q, %l
+    return %c, %d)");
+  EXPECT_EQ(bind_symbols(packed, {}), (Bindings{{"N", 1}, {"C", 2}, {"D", 2}, {"H", 16}})) << "C * 3 taps, 2 * D + 1";
   EXPECT_EQ(bind_symbols(graph, {.dims = {{"F", 7}}}).at("F"), 7) << "what is given is given";
 }
 

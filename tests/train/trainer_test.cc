@@ -291,7 +291,7 @@ TEST(Trainer, RefusesRulesThatAreNoneOrMatchNothing) {
   };
   EXPECT_THAT(refused({"first"}), HasSubstr("rule \"first\": expected NAMES=HOW"));
   EXPECT_THAT(refused({"first=slow"}),
-              HasSubstr("\"slow\" is neither frozen nor lazy nor rate:FACTOR nor decay:NUMBER"));
+              HasSubstr("\"slow\" is neither frozen nor trained nor lazy nor rate:FACTOR nor decay:NUMBER"));
   EXPECT_THAT(refused({"first=lazy"}), HasSubstr("is no table of which steps read some rows"));
   EXPECT_THAT(refused({"first=rate:x"}), HasSubstr("\"x\" is no number of 0 or above"));
   EXPECT_THAT(refused({"third=frozen"}), HasSubstr("rule \"third=frozen\": no name of a weight matches"));
