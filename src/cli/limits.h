@@ -1,6 +1,6 @@
 // What one run of the program may take: --max-memory and --timeout of every verb, and an end that leaves no temporary
-// files behind, whether it comes from Ctrl-C, SIGTERM, a reader that went away, the limits on time and the size of files
-// (ulimit -f), or memory that runs out inside a library.
+// files behind, whether it comes from Ctrl-C, SIGTERM, a reader that went away, the limits on time and the size of
+// files (ulimit -f), or memory that runs out inside a library.
 #pragma once
 
 #include <CLI/CLI.hpp>

@@ -10,6 +10,7 @@
 #include <set>
 #include <sstream>
 #include <stdexcept>
+#include <system_error>
 
 #include "base/error.h"
 #include "base/log.h"
@@ -110,6 +111,9 @@ int run_program(const char* name, std::span<const VerbDef* const> verbs, int arg
     return code_of(kBadInput, e.what());
   } catch (const std::filesystem::filesystem_error& e) {  // a path of the user's that the file system refuses
     tell(e.path1().string() + ": " + e.code().message());
+    return kBadInput;
+  } catch (const std::system_error& e) {  // a thread has no room for its stack
+    tell(std::string(e.what()) + "; --max-memory SIZE sets the limit on memory");
     return kBadInput;
   } catch (const std::bad_alloc&) {
     tell("out of memory; --max-memory SIZE sets the limit");

@@ -375,7 +375,7 @@ class Fuser {
     for (const Graph::Use& use : uses(v)) {
       if (group_of(use.node) >= 0) continue;
       if (joins(group, r, use.node)) {
-        if (acceptable(group, use.node).supported()) return use.node;
+        if (!is_read_by(group, use.node) && acceptable(group, use.node).supported()) return use.node;
         continue;
       }
       const Node& node = graph_.node(use.node);
@@ -384,6 +384,13 @@ class Fuser {
       if (const NodeId n = joining_behind(group, r, node.results[0], between - 1); n != kNone) return n;
     }
     return kNone;
+  }
+  // What joins is known at the end of the pass, too late for what is computed in it.
+  bool is_read_by(const Group& group, NodeId n) {
+    for (ValueId v : graph_.node(n).results)
+      for (const Graph::Use& use : uses(v))
+        if (group_of(use.node) == group_of(group.nodes.front())) return true;
+    return false;
   }
   bool joins(const Group& group, const GroupRules& r, NodeId other) const {
     const Node& node = graph_.node(other);

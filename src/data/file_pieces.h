@@ -1,5 +1,5 @@
-// Pieces of a file that are read one here, one there, by any thread. They are copied, and pages of a mapped file go back
-// to the system after some MB: a data set is not in memory because its rows were looked at.
+// Pieces of a file that are read one here, one there, by any thread. They are copied, and pages of a mapped file go
+// back to the system after some MB: a data set is not in memory because its rows were looked at.
 #pragma once
 
 #include <atomic>

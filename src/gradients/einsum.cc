@@ -60,7 +60,14 @@ ValueId gradient_of(const GradientArgs& a, const EinsumEquation& equation, size_
   product.add(letters.of(equation.result), a.d_results[0]);
   for (size_t i = 0; i < equation.operands.size(); ++i)
     if (i != which) product.add(letters.of(equation.operands[i]), wide_operand(a, i));
-  const auto is_named = [&](char letter) { return product.terms.find(letter) != std::string::npos; };
+  // Whether a factor has the dimension in its whole size, not just as one element that goes with all.
+  const auto is_spanned = [&](Label label, const Dim& size) {
+    if (std::ranges::count(equation.result, label) > 0) return true;
+    for (size_t i = 0; i < equation.operands.size(); ++i)
+      for (size_t at = 0; i != which && at < equation.operands[i].size(); ++at)
+        if (equation.operands[i][at] == label && a.type(i).shape[at] == size) return true;
+    return false;
+  };
   std::string result;
   const Labels& labels = equation.operands[which];
   for (size_t axis = 0; axis < labels.size(); ++axis) {
@@ -68,7 +75,7 @@ ValueId gradient_of(const GradientArgs& a, const EinsumEquation& equation, size_
     const char letter = letters.of(labels[axis]);
     if (result.find(letter) == std::string::npos) {
       result += letter;
-      if (!is_named(letter))  // summed alone: each element has all of the sum's gradient
+      if (!is_spanned(labels[axis], size))  // summed alone: each element has all of the sum's gradient
         product.add(std::string(1, letter), ops::full(g, {.shape = Shape{size}, .value = 1.0, .dtype = dtype}));
       continue;
     }

@@ -10,8 +10,9 @@ namespace hone {
 namespace {
 
 std::vector<ValueId> grid_sample_gradient(const GradientArgs& a) {
-  const Node node = a.op();
+  Node node = a.op();
   if (element_count(a.type(0).shape) == Dim(0)) return {};  // whatever the coordinates are, there is nothing
+  for (size_t i = 0; i < node.operands.size(); ++i) node.operands[i] = wide_operand(a, i);
   if (const Support in_nodes = grid_sample_in_nodes(a.graph, node); !in_nodes.supported())
     fail("it samples {}", in_nodes.why);
   const Seed seed{grid_sample_nodes(a.graph, node), a.d_results[0]};

@@ -5,13 +5,28 @@
 #include "base/error.h"
 #include "ir/unbacked.h"
 #include "ops/calls.h"
+#include "ops/conv_weights.h"
 
 namespace hone {
 namespace {
 
+// What the one symbol of `dim` has to be, where the dimension grows evenly with it.
+void solve(const Dim& dim, int64_t value, Bindings& found) {
+  std::vector<std::string> names;
+  dim.collect_symbols(names);
+  if (names.size() != 1 || depends_on_data(dim)) return;
+  const int64_t at_0 = dim.evaluate({{names[0], 0}}), slope = dim.evaluate({{names[0], 1}}) - at_0;
+  if (slope == 0 || (value - at_0) % slope != 0) return;
+  const int64_t size = (value - at_0) / slope;
+  if (size >= 1 && dim.evaluate({{names[0], size}}) == value) found.emplace(names[0], size);
+}
+
 void note_equal(const Dim& a, const Dim& b, Bindings& found) {
-  if (a.is_symbol() && b.is_constant() && !depends_on_data(a)) found.emplace(a.to_string(), b.constant());
-  if (b.is_symbol() && a.is_constant()) note_equal(b, a, found);
+  try {
+    if (b.is_constant()) solve(a, b.constant(), found);
+    else if (a.is_constant()) solve(b, a.constant(), found);
+  } catch (const Error&) {  // a division by 0, an overflow
+  }
 }
 
 // The operands of one node, where their ranks are known.
@@ -19,10 +34,19 @@ class Operands {
  public:
   Operands(const Graph& graph, const Node& node) : graph_(graph), node_(node) {}
 
-  // Axis `a` of operand i beside axis `b` of operand j, of which there are `times` as many.
-  void equal(size_t i, int64_t a, size_t j, int64_t b, Bindings& found, int64_t times = 1) const {
+  // Axis `a` of operand i beside axis `b` of operand j.
+  void equal(size_t i, int64_t a, size_t j, int64_t b, Bindings& found) const {
     const Dim *first = dim(i, a), *second = dim(j, b);
-    if (first && second) note_equal(*first, times * *second, found);
+    if (first && second) note_equal(*first, *second, found);
+  }
+
+  // Of a convolution, whose weights may lie as a matrix.
+  void channels(Bindings& found) const {
+    const TensorType& w = graph_.type(node_.operands[1]);
+    const Dim* const own = dim(0, node_.op->axis_of_sums(node_.attributes, 0));
+    if (!own || !w.ranked) return;
+    const Shape weights = conv_weight_shape(node_.attributes, w.shape);
+    if (weights.size() > 1) note_equal(*own, weights[1] * node_.attributes.get_or<int64_t>("groups", 1), found);
   }
 
   // From the last axis on; a size of 1 goes with any.
@@ -53,9 +77,9 @@ void note_node(const Graph& graph, const Node& node, Bindings& found) {
   else if (&op == &conv_transpose_def) operands.equal(0, 1, 1, 0, found);
   else if (&op == &batch_norm_def) operands.equal(0, 1, 1, 0, found);
   else if (&op == &rnn_def || &op == &gru_def || &op == &lstm_def) operands.equal(0, 2, 1, 2, found);
+  else if (&op == &conv_def) operands.channels(found);
   else if (op.operands.factors() >= 2)
-    operands.equal(0, op.axis_of_sums(node.attributes, 0), 1, op.axis_of_sums(node.attributes, 1), found,
-                   node.attributes.get_or<int64_t>("groups", 1));
+    operands.equal(0, op.axis_of_sums(node.attributes, 0), 1, op.axis_of_sums(node.attributes, 1), found);
 }
 
 // Whether sizes that `bindings` decide are all at least 1.

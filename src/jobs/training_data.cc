@@ -100,9 +100,8 @@ TrainingData::TrainingData(Dataset data, const LoadedModel& model, const Trainin
   const int64_t window = tokens_ && !options.in_order ? options.window : 1;
   const TokenRows* tokens = tokens_ ? &*tokens_ : nullptr;
   const TokenizerSpec* padding = tokenizer_ ? &tokenizer_->spec() : nullptr;
-  train_options_ = {
-      .order = {.batch = options.batch, .seed = seed, .shuffle = !options.in_order, .window = window},
-      .images = images_};
+  train_options_ = {.order = {.batch = options.batch, .seed = seed, .shuffle = !options.in_order, .window = window},
+                    .images = images_};
   train_ = std::make_unique<Batches>(data_, std::move(rows), train_options_, tokens, padding);
   const Split* judged = data_.find_split("validation");
   if (!judged || judged->rows.empty()) return;

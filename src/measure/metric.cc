@@ -50,7 +50,8 @@ void check(const Answers& a) {
   if (a.kind == TargetKind::classes) check_classes(a);
   if (a.kind == TargetKind::labels)
     for (float v : a.values)
-      if (v != 0 && v != 1 && !std::isnan(v)) fail("a label is {}; 0 or 1 is expected, or NaN where it is not known", v);
+      if (v != 0 && v != 1 && !std::isnan(v))
+        fail("a label is {}; 0 or 1 is expected, or NaN where it is not known", v);
 }
 
 double mean_of(const Evidence& evidence, std::span<const double> weights) {

@@ -61,6 +61,8 @@ std::vector<TensorType> infer_conv_transpose(const InferArgs& a) {
     expect_rank(a[2], 1, 1, "b");
     expect_dim(a[2].shape[0], w[1] * groups, "the length of b, one per output channel,");
   }
+  for (size_t i = 2; i < x.size(); ++i)
+    if (x[i] == Dim(0)) fail("spatial dimension {} of x has no elements", i - 2);
   Shape shape{x[0], w[1] * groups};
   const Shape sizes = result_sizes(read_sliding_window(a.attributes, spatial(w)), x, a.attributes);
   expect_sizes(sizes, "the result, once the pads are cut off,");

@@ -140,9 +140,16 @@ std::vector<Axis> axes_of(const EvalArgs& a, const std::vector<int64_t>& shape) 
   for (size_t axis : axes) lengths.push_back(shape[axis]);
   std::vector<double> scales;
   const std::string policy = a.attributes.get_or<std::string>("keep_aspect_ratio_policy", "stretch");
-  if (a.has(kScales)) scales = a[kScales].to_doubles();
-  else {
-    scales = ratios(integers_argument(a, kSizes, "sizes"), lengths);
+  const auto expect_count = [&](size_t count, const char* what) {  // where they were computed, no rule has seen them
+    if (count != axes.size()) fail("{} has {} values for {} axes", what, count, axes.size());
+  };
+  if (a.has(kScales)) {
+    scales = a[kScales].to_doubles();
+    expect_count(scales.size(), "scales");
+  } else {
+    const std::vector<int64_t> wanted = integers_argument(a, kSizes, "sizes");
+    expect_count(wanted.size(), "sizes");
+    scales = ratios(wanted, lengths);
     if (policy != "stretch") scales.assign(axes.size(), common_scale(policy, scales));
   }
   std::vector<Axis> result;

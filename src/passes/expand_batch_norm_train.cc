@@ -29,7 +29,8 @@ class BatchNorm {
     if (count.is_constant()) return number(static_cast<double>(count.constant()));
     const ValueId axes = g_.add_constant("", Tensor::of<int64_t>({std::ssize(axes_)}, axes_));
     const ValueId sizes = ops::gather(g_, {.table = ops::shape_of(g_, {x}), .indices = axes, .axis = 0});
-    return ops::cast(g_, {.x = ops::reduce_prod(g_, {.x = sizes, .axes = Axes{0}, .keepdims = 0}), .dtype = DType::f32});
+    return ops::cast(g_,
+                     {.x = ops::reduce_prod(g_, {.x = sizes, .axes = Axes{0}, .keepdims = 0}), .dtype = DType::f32});
   }
   ValueId share(ValueId x) { return ops::div(g_, {number(1), elements(x)}); }
   ValueId sum(ValueId x) { return ops::reduce_sum(g_, {.x = x, .axes = axes_, .keepdims = 0}); }

@@ -1,9 +1,9 @@
 // Attention spelled as exporters do, with B batches, H heads of D columns, S queries, T keys:
 //   matmul(softmax(matmul(q4, k4ᵀ) * scale [+ mask]), v4), q4 [B,H,S,D], k4 and v4 [B,H,T,D]
-// that are heads split from rows [B,L,H*D]: reshaped to [B,L,H,D] and transposed, with what stands between moved in front
-// of the transpose, such as the rotation of positions. The scale may stand on the scores, on q or on k, as a product or a
-// quotient; k4ᵀ may be one transpose, two, one among reshapes, or transpose_b. Heads may share keys, by expand. Where no
-// key is seen PyTorch makes the weights 0, by where(is_nan(weights), 0, weights): blind_is_zero.
+// that are heads split from rows [B,L,H*D]: reshaped to [B,L,H,D] and transposed, with what stands between moved in
+// front of the transpose, such as the rotation of positions. The scale may stand on the scores, on q or on k, as a
+// product or a quotient; k4ᵀ may be one transpose, two, one among reshapes, or transpose_b. Heads may share keys, by
+// expand. Where no key is seen PyTorch makes the weights 0, by where(is_nan(weights), 0, weights): blind_is_zero.
 #include <cmath>
 #include <limits>
 #include <map>
@@ -50,8 +50,8 @@ bool is_4d(const Graph& graph, ValueId id) {
          type.shape[3].is_constant() && !depends_on_data(type.shape);
 }
 
-// Rows of heads as [B,L,H,D], from a value [B,H,L,D] that is the transpose of such, or what ops that let a transpose pass
-// make of some.
+// Rows of heads as [B,L,H,D], from a value [B,H,L,D] that is the transpose of such, or what ops that let a transpose
+// pass make of some.
 class Splitter {
  public:
   explicit Splitter(Graph& graph) : graph_(graph) {}
@@ -273,7 +273,8 @@ bool is_attention(Graph& graph, Splitter& splitter, NodeId product, const Match&
   return type.dtype == DType::f32 && type.shape == Shape{q[0], heads, match.q.length(graph), v[3]} && k[0] == q[0] &&
          v[0] == q[0] && k[3] == q[3] && match.k.length(graph) == match.v.length(graph) &&
          match.k.count(graph) == match.v.count(graph) && match.k.shared_by == match.v.shared_by &&
-         match.k.count(graph) * Dim(match.k.shared_by) == heads;
+         match.k.count(graph) * Dim(match.k.shared_by) == heads && !(heads == Dim(0)) && !(q[3] == Dim(0)) &&
+         !(v[3] == Dim(0));
 }
 
 // [B,L,H*D]: what was split, or joined again.
@@ -326,15 +327,15 @@ void recognise(Graph& graph, NodeId product) {
   const int64_t kv_heads = found->k.count(graph).constant();
   ValueId mask = kNone;
   for (ValueId term : found->masks) mask = mask == kNone ? term : ops::add(graph, {mask, term});
-  const ValueId rows = ops::attention(
-      graph, {.q = q.value,
-              .k = k.value,
-              .v = joined(graph, splitter.split(found->v.value)),
-              .mask = mask,
-              .heads = heads.constant(),
-              .kv_heads = kv_heads == heads.constant() ? std::nullopt : std::optional(kv_heads),
-              .scale = is_usual ? std::nullopt : std::optional(factor),
-              .blind_is_zero = found->blind_is_zero ? std::optional<int64_t>(1) : std::nullopt});
+  const ValueId rows =
+      ops::attention(graph, {.q = q.value,
+                             .k = k.value,
+                             .v = joined(graph, splitter.split(found->v.value)),
+                             .mask = mask,
+                             .heads = heads.constant(),
+                             .kv_heads = kv_heads == heads.constant() ? std::nullopt : std::optional(kv_heads),
+                             .scale = is_usual ? std::nullopt : std::optional(factor),
+                             .blind_is_zero = found->blind_is_zero ? std::optional<int64_t>(1) : std::nullopt});
   replace(graph, product, rows, heads);
   graph.set_insertion_point(kNone);
 }

@@ -38,11 +38,14 @@ Graph unpack_values(Graph graph, const PassContext&) {
     for (size_t i = 0; i < node.operands.size(); ++i) {
       const ValueId v = node.operands[i];
       const Tensor* constant = v == kNone ? nullptr : graph.constant(v);
-      const bool is_read_packed = constant && node.op != &matmul_def && !node.op->view && !node.op->pointwise;
+      // What weights are multiplied with, what windows and rows are of.
+      const bool is_data = i == 0 && !node.op->moves && !node.op->view && node.op != &matmul_def;
+      const bool is_read_packed =
+          constant && !is_data && node.op != &matmul_def && !node.op->view && !node.op->pointwise;
       if (v == kNone || !graph.type(v).is_packed() || is_read_packed || reads_codes(graph, node, i)) continue;
       graph.set_insertion_point(n);
-      const ValueId decoded =
-          constant && node.op->pointwise ? graph.add_constant("", plain(*constant)) : ops::dequantize(graph, {v});
+      const ValueId decoded = constant && (node.op->pointwise || is_data) ? graph.add_constant("", plain(*constant))
+                                                                          : ops::dequantize(graph, {v});
       graph.set_insertion_point(kNone);
       graph.set_operand(n, static_cast<int>(i), decoded);
     }
@@ -54,11 +57,11 @@ Graph unpack_values(Graph graph, const PassContext&) {
 
 }  // namespace
 
-extern constinit const PassDef unpack_values_def{
-    .name = "unpack_values",
-    .doc =
-        "Packed values are decoded once before kernels that don't read their codes; constants of pointwise ops for all "
-        "runs.",
-    .run = unpack_values};
+extern constinit const PassDef unpack_values_def{.name = "unpack_values",
+                                                 .doc =
+                                                     "Packed values are decoded once before kernels that don't read "
+                                                     "their codes; constants of pointwise ops, and those "
+                                                     "that are no weights, for all runs.",
+                                                 .run = unpack_values};
 
 }  // namespace hone

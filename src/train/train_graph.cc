@@ -97,8 +97,10 @@ Dim values_of_a_channel(const TensorType& x) {
 void train_batch_norms(Graph& graph, int ranks) {
   for (NodeId id : graph.nodes(batch_norm_train_def))
     if (ranks > 1)
-      fail("%{}: a batch norm whose running statistics are no weights goes by one process's part of a batch; train it "
-           "by one process", graph.value(graph.result(id)).name);
+      fail(
+          "%{}: a batch norm whose running statistics are no weights goes by one process's part of a batch; train it "
+          "by one process",
+          graph.value(graph.result(id)).name);
   for (NodeId id : graph.nodes(batch_norm_def)) {
     const Node node = graph.node(id);
     const ValueId mean = node.operands[3], variance = node.operands[4];

@@ -115,9 +115,9 @@ TEST_F(Limits, EveryVerbAndEachOfItsActionsTakesThem) {
 TEST_F(Limits, AnActionIsHeldToThem) {
   const std::vector<std::string> insert{"lora", "insert", model, "--rule", "op:linear", "-o", out + "/a.safetensors"};
   std::vector<std::string> little = insert, enough = insert;
-  little.insert(little.end(), {"--max-memory", "1KB"});
+  little.insert(little.end(), {"--max-memory", "2MB"});
   enough.insert(enough.end(), {"--max-memory", "2GB", "--timeout", "60"});
-  expect_refusal(hone_program(little), {"--max-memory"});
+  expect_refusal(hone_program(little), {"--max-memory SIZE sets the limit"});
   expect_done(hone_program(enough));
 }
 

@@ -170,7 +170,8 @@ TEST(Columns, RowsOfSeveralAxesOrOfOne) {
       %m = reduce_mean %x {axes=[1]}
       %d = sub %x, %m
       %q = mul %d, %d
-      %v = reduce_mean %q {axes=[1]}
+      %n = reduce_mean %q {axes=[1]}
+      %v = add %n, 1.0
       %s = softmax %x {axis=1}
       %t = reduce_sum %s {axes=[2]}
       return %v as "v", %t as "t"
@@ -184,6 +185,20 @@ TEST(Columns, RowsOfSeveralAxesOrOfOne) {
       %sums = reduce_sum %s {axes=[1, 2]}
       return %all as "all", %sums as "sums"
     })");
+}
+
+// Softmax of columns, spelled out, in front of a norm of rows: the sums are read by what is computed from row to row.
+TEST(Columns, SumsThatARowKernelReadsAreMadeBeforeIt) {
+  for (const char* shape : {"14,4", "3,5,40"})
+    expect_text_conforms(fmt::format(R"(graph g {{
+      %x : f32[{0}] = input "x"
+      %e = exp %x
+      %s = reduce_sum %e {{axes=[0]}}
+      %d = div %e, %s
+      %y = layer_norm %d {{epsilon=0.01}}
+      return %y as "y", %s as "s"
+    }})",
+                                     shape));
 }
 
 TEST(Columns, OpenRowsWithoutColumns) {

@@ -176,6 +176,8 @@ class RandomGraph {
     if (result.value.is_packed() ? !result.exact() : !std::ranges::equal(result.value.shape(), sizes(v)))
       fail("sizes that depend on data, or rounded codes");
     if (result.value.is_packed()) return;
+    if (!std::ranges::all_of(result.value.to_doubles(), [](double x) { return std::isfinite(x); }))
+      fail("it is not finite");
     const auto [error, magnitude] = bound_size(result);
     if (!(error <= kWidest * (1 + magnitude)) || !(magnitude <= kLargest)) fail("the bound is {}", error);
   }

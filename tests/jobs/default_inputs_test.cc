@@ -74,7 +74,7 @@ TEST_F(DefaultInputs, SizesAreThoseOfTheWeightsTheyMeet) {
   const Graph graph = test::parse(R"(
     %x : f32[B,F] = input "x"  %p : f32[N,C,H,W] = input "p"  %s : f32[G,T] = input "s"
     %w : f32[2,6] = const "w" {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12}
-    %k : f32[1,2,1,1] = const "k" {1, 2}
+    %k : f32[2,2,1,1] = const "k" {1, 2, 3, 4}
     %b : f32[5] = const "b" {1, 2, 3, 4, 5}
     %y = linear %x, %w
     %c = conv %p, %k {groups=2}
@@ -82,6 +82,14 @@ TEST_F(DefaultInputs, SizesAreThoseOfTheWeightsTheyMeet) {
     return %y, %c, %a)");
   EXPECT_EQ(bind_symbols(graph, {}),
             (Bindings{{"B", 1}, {"F", 6}, {"N", 1}, {"C", 4}, {"H", 224}, {"W", 224}, {"G", 1}, {"T", 5}}));
+  const Graph packed = test::parse(R"(
+    %p : f32[N,C,H] = input "p"  %q : f32[N,2*D+1,H] = input "q"
+    %k : f32[1,6] = const "k" {1, 2, 3, 4, 5, 6}
+    %l : f32[1,5,1] = const "l" {1, 2, 3, 4, 5}
+    %c = conv %p, %k {kernel_shape=[3]}
+    %d = conv %q, %l
+    return %c, %d)");
+  EXPECT_EQ(bind_symbols(packed, {}), (Bindings{{"N", 1}, {"C", 2}, {"D", 2}, {"H", 16}})) << "C * 3 taps, 2 * D + 1";
   EXPECT_EQ(bind_symbols(graph, {.dims = {{"F", 7}}}).at("F"), 7) << "what is given is given";
 }
 

@@ -6,6 +6,7 @@
 
 #include <limits>
 
+#include "ir/packer.h"
 #include "tests/passes/parse_ops.h"
 #include "tests/support/error_of.h"
 

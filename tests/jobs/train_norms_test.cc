@@ -1,7 +1,7 @@
 // hone train of models with batch norms: what a batch has to hold, and norms that go by the batch in the file.
 #include "io/numpy.h"
-#include "ops/calls.h"
 #include "jobs/train_model.h"
+#include "ops/calls.h"
 #include "tests/jobs/jobs_fixture.h"
 #include "tests/support/error_of.h"
 #include "tests/support/normal_tensor.h"
@@ -28,7 +28,8 @@ std::string perceptron(const std::string& norm) {
   %variance : f32[4] = const "norm.running_var" {2,3,4,5}
   %v : f32[2,4] = const "last.weight" {1,2,-1,-2,0.5,1,2,-1}
   %a = linear %x, %w
-  )" + norm + R"(
+  )" + norm +
+         R"(
   %y = linear %b, %v
   return %y as "logits"
 })";
@@ -39,7 +40,9 @@ class TrainNorms : public JobsTest {
   TrainModelOptions options_for(const std::string& norm, int64_t rows, int64_t batch) {
     std::vector<int64_t> labels(static_cast<size_t>(rows));
     for (size_t i = 0; i < labels.size(); ++i) labels[i] = i % 2;
-    write_npz(folder / "rows.npz", {{"x", test::normal_tensor(1, {rows, 3})}, {"y", Tensor::of<int64_t>({rows}, labels)}});
+    const std::vector<NamedTensor> arrays{{"x", test::normal_tensor(1, {rows, 3})},
+                                          {"y", Tensor::of<int64_t>({rows}, labels)}};
+    write_npz(folder / "rows.npz", arrays);
     TrainModelOptions options;
     options.model = put_graph("model.safetensors", perceptron(norm));
     options.data = folder / "rows.npz";

@@ -204,7 +204,8 @@ TEST(Metrics, AnswersThatDoNotFitAreRefused) {
   EXPECT_EQ(error_of([&] { value_of("mse", wide); }), "the data have 1 values for each sample, the model gives 2");
   const GivenAnswers labels{
       .kind = TargetKind::labels, .samples = 1, .width = 2, .scores = {1, 2}, .values = {1, 0.5f}};
-  EXPECT_EQ(error_of([&] { value_of("f1", labels); }), "a label is 0.5; 0 or 1 is expected, or NaN where it is not known");
+  EXPECT_EQ(error_of([&] { value_of("f1", labels); }),
+            "a label is 0.5; 0 or 1 is expected, or NaN where it is not known");
 }
 
 TEST(Metrics, NamesAreParsed) {

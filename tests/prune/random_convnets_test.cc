@@ -41,7 +41,8 @@ class RandomConvnet {
     return any_of(divisors);
   }
   ValueId constant(const std::vector<int64_t>& shape) {
-    return graph_.add_constant(fmt::format("w{}", ++weights_), normal_tensor(static_cast<uint64_t>(weights_), shape));
+    ++weights_;
+    return graph_.add_constant(fmt::format("w{}", weights_), normal_tensor(static_cast<uint64_t>(weights_), shape));
   }
 
   ValueId conv(ValueId x, int64_t outputs, int64_t groups) {
@@ -70,8 +71,7 @@ class RandomConvnet {
     const ValueId variance =
         graph_.add_constant(fmt::format("w{}", ++weights_), Tensor::from_doubles(DType::f32, {c}, std::vector(c, 1.5)));
     return ops::batch_norm(
-        graph_,
-        {.x = x, .scale = constant({c}), .bias = constant({c}), .mean = constant({c}), .variance = variance});
+        graph_, {.x = x, .scale = constant({c}), .bias = constant({c}), .mean = constant({c}), .variance = variance});
   }
 
   ValueId layer(ValueId x) {

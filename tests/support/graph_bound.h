@@ -137,8 +137,9 @@ class NodeBound {
     if (name == "resize" && attributes_.get_or<std::string>("mode", "nearest") != "nearest") return resized();
     if (name == "grid_sample" && attributes_.get_or<std::string>("mode", "linear") != "cubic") return sampled();
     if (all_exact()) return {};
-    if (op_.moves || op_.view || name == "gather" || name == "concat" || name == "max_pool" || name == "reduce_max" ||
-        name == "reduce_min")
+    if (name == "reduce_min")  // any of the elements may be the least
+      return NodeBound(ops::get("reduce_max"), attributes_, operands_, from_).evaluate_on(errors)[0].to_doubles();
+    if (op_.moves || op_.view || name == "gather" || name == "concat" || name == "max_pool" || name == "reduce_max")
       return evaluate_on(errors)[0].to_doubles();  // an element of the operands, or an extreme of some
     return Errors(static_cast<size_t>(value_->elements()), kUnknown);
   }

@@ -29,7 +29,8 @@ class RunningProgram {
     if (child_ != 0) return;
     const int nothing = ::open("/dev/null", O_RDWR | O_CLOEXEC);
     const int err = ::open(error_file.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
-    for (int signal : {SIGINT, SIGTERM, SIGPIPE}) ::signal(signal, SIG_DFL);  // background jobs of a shell ignore SIGINT
+    for (int signal : {SIGINT, SIGTERM, SIGPIPE})
+      ::signal(signal, SIG_DFL);  // background jobs of a shell ignore SIGINT
     if (::dup2(nothing, 0) < 0 || ::dup2(nothing, 1) < 0 || ::dup2(err, 2) < 0) ::_exit(127);
     ::execv(argv[0], argv.data());
     ::_exit(127);

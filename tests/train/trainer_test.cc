@@ -431,9 +431,9 @@ TEST(Trainer, AFrozenBatchNormKeepsItsStatistics) {
   EXPECT_EQ(trainer.parameters().size(), 3u);
 }
 
-// W + B A = {{3,4},{2,0}} has rows of length 5 and 2, so the factors of m = {5,4} are 1 and 2. With x = {1,1}, A x = 1 and
-// W x + B A x = {7,2}: logits {7,4}, and of the mean squared error to {7,3} the gradient is {0,1}. That of B is {0,1·2·1}
-// where the lengths are taken as given, and 0 through them, since a longer row is divided by as much.
+// W + B A = {{3,4},{2,0}} has rows of length 5 and 2, so the factors of m = {5,4} are 1 and 2. With x = {1,1}, A x = 1
+// and W x + B A x = {7,2}: logits {7,4}, and of the mean squared error to {7,3} the gradient is {0,1}. That of B is
+// {0,1·2·1} where the lengths are taken as given, and 0 through them, since a longer row is divided by as much.
 TEST(Trainer, TheGradientOfDoraTakesTheLengthsOfRowsAsGiven) {
   Graph g;
   const ValueId x = g.add_input("x", {.dtype = DType::f32, .shape = {Dim::symbol("B"), 2}});

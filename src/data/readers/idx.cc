@@ -120,11 +120,11 @@ Dataset parse_idx(const FileBytes& images, const FileBytes& labels, const std::s
   data.label_column = name_of(labels_source);
   data.files = {images_source};
   for (int64_t row = 0; row < rows; ++row) data.origins.push_back({0, row + 1});
-  data.images = {1, [pieces = FilePieces(images), begin = header.bytes, height, width](int64_t row) {
-                   const auto area = static_cast<size_t>(height * width);
-                   return Tensor(DType::u8, {1, height, width},
-                                 pieces.piece(begin + static_cast<size_t>(row) * area, area));
-                 }};
+  data.images = {
+      1, [pieces = FilePieces(images), begin = header.bytes, height, width](int64_t row) {
+        const auto area = static_cast<size_t>(height * width);
+        return Tensor(DType::u8, {1, height, width}, pieces.piece(begin + static_cast<size_t>(row) * area, area));
+      }};
   return data;
 }
 

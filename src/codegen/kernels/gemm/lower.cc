@@ -128,13 +128,16 @@ Support epilogue_strides(const Lowering& lowering, const StepFrame& step, GemmPl
 
 int64_t constant_or_zero(const Dim& dim) { return dim.is_constant() ? dim.constant() : 0; }
 
-// The weights of a product: laid out for it, or an activation whose rows are outputs or inputs.
-Support choose_weights(const Lowering& lowering, GemmPlan& plan, const Matrices& w, bool has_output_rows) {
+// The weights of a product: laid out for it, or an activation whose rows are outputs or inputs. Those that are laid out
+// are [n, k] themselves: where a size is 1, the strides of their transpose are the same.
+Support choose_weights(const Lowering& lowering, GemmPlan& plan, const Matrices& w, bool has_output_rows,
+                       const Shape& n_and_k) {
   const Graph& graph = lowering.graph;
   const TensorType& type = graph.type(w.value);
   if (!lowering.sizes && graph.value(w.value).label.starts_with(kKnownInput))
     return {"weights that follow from the sizes"};
-  if (has_output_rows && type.rank() == 2 && lowering.is_laid_out(w.value) && !plan.a_by_columns) {
+  const bool is_weight_matrix = has_output_rows && lowering.shape(w.value) == n_and_k;
+  if (is_weight_matrix && lowering.is_laid_out(w.value) && !plan.a_by_columns) {
     plan.weights = GemmPlan::Weights::prepacked;
     if (type.is_packed()) plan.w_format = to_string(*type.format);
     else plan.w = type.dtype;
@@ -175,7 +178,7 @@ Support lower_gemm(const Lowering& lowering, Prepared& prepared) {
   plan.k = constant_or_zero(k), plan.n = constant_or_zero(n);
   plan.a_by_columns = !(a.stride(a_k) == Dim(1));
   const bool has_output_rows = w.stride(w_k) == Dim(1);
-  if (Support r = choose_weights(lowering, plan, w, has_output_rows); !r.supported()) return r;
+  if (Support r = choose_weights(lowering, plan, w, has_output_rows, {n, k}); !r.supported()) return r;
   const bool is_packed_once = plan.weights == GemmPlan::Weights::prepacked;
   if (is_packed_once && (plan.n == 0 || plan.k == 0))
     return {"a product with laid out weights and sizes that are open"};
