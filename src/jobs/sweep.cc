@@ -108,7 +108,7 @@ class Sweeper {
       training.progress = [&](const std::string& line) { tell(options_.progress, name + ": " + line); };
       train_model(training);
       const Graph graph = canonicalise(load_model(training.output).graph);
-      return {graph, {static_cast<double>(bytes_as_in(graph)), static_cast<double>(sizes(study_.graph).parameters)}};
+      return {graph, size_as_quantized(graph, format)};
     });
     const auto [bytes, parameters] = figures;
     return {name,
@@ -137,19 +137,30 @@ class Sweeper {
   // What a norm was folded into has its own name again where none is.
   static std::string stored_label(const std::string& label) { return label.substr(0, label.find(".folded")); }
 
-  // Bytes of the tensors that quantizing stores, each as the trained graph stores it: the norms that are still apart
-  // there are counted as what they become once they are folded.
-  int64_t bytes_as_in(const Graph& trained) const {
+  // What quantizing to the format stores, rounded to the nearest; the model as it is where there is no format.
+  Graph stored_by_quantizing(const std::string& format) const {
+    if (format.empty()) return study_.graph;
+    QuantizeOptions options = options_.quantize;
+    options.to = format, options.method = "nearest";
+    options.bias_correction = options.smooth_quant = options.awq_scaling = false;
+    return quantize(study_.graph, options, {}, {.packer = &study_.packer});
+  }
+
+  // Bytes and elements of the tensors that quantizing stores, each as the trained graph stores it: the norms that are
+  // still apart there are counted as what they become once they are folded.
+  std::array<double, 2> size_as_quantized(const Graph& trained, const std::string& format) const {
     std::map<std::string, const Tensor*> stored;
     for (ValueId id : trained.constants()) stored.emplace(trained.value(id).label, trained.constant(id));
-    int64_t bytes = sizes(study_.graph).weight_bytes;
-    for (ValueId id : study_.graph.constants()) {
-      const Tensor& original = *study_.graph.constant(id);
-      const auto found = stored.find(stored_label(study_.graph.value(id).label));
-      if (found != stored.end() && found->second->elements() == original.elements())
-        bytes += found->second->bytes() - original.bytes();
+    const Graph quantized = stored_by_quantizing(format);
+    const Sizes all = sizes(quantized);
+    int64_t bytes = all.weight_bytes;
+    for (ValueId id : quantized.constants()) {
+      const Tensor& same = *quantized.constant(id);
+      const auto found = stored.find(stored_label(quantized.value(id).label));
+      if (found != stored.end() && found->second->elements() == same.elements())
+        bytes += found->second->bytes() - same.bytes();
     }
-    return bytes;
+    return {static_cast<double>(bytes), static_cast<double>(all.parameters)};
   }
 
   // Of a line: its formats, and whether the model was trained in them.
