@@ -150,7 +150,8 @@ class Sweeper {
   // still apart there are counted as what they become once they are folded.
   std::array<double, 2> size_as_quantized(const Graph& trained, const std::string& format) const {
     std::map<std::string, const Tensor*> stored;
-    for (ValueId id : trained.constants()) stored.emplace(trained.value(id).label, trained.constant(id));
+    for (ValueId id : trained.constants())
+      if (!trained.value(id).label.empty()) stored.emplace(trained.value(id).label, trained.constant(id));
     const Graph quantized = stored_by_quantizing(format);
     const Sizes all = sizes(quantized);
     int64_t bytes = all.weight_bytes;
