@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/error.h"
+#include "gradients/accumulate.h"
 #include "gradients/gradient.h"
 #include "ops/calls.h"
 #include "ops/conv_weights.h"
@@ -58,7 +59,34 @@ Attributes conv_attributes(const GradientArgs& a) {
   return attributes;
 }
 
+// Of weights whose channels have their planes together: as of what conv is then in nodes, with the channels of a plane
+// together.
+std::vector<ValueId> gradients_over_planes(const GradientArgs& a, int64_t planes) {
+  Graph& g = a.graph;
+  std::vector<ValueId> operands;
+  for (size_t i = 0; i < a.op().operands.size(); ++i)
+    operands.push_back(a.op().operands[i] == kNone ? kNone : wide_operand(a, i));
+  const Shape w = a.type(1).shape;
+  Shape by_channel{w[0], floordiv(w[1], planes), planes};
+  by_channel.insert(by_channel.end(), w.begin() + 2, w.end());
+  List perm{0, 2, 1};
+  for (size_t i = 2; i < w.size(); ++i) perm.push_back(static_cast<int64_t>(i) + 1);
+  const ValueId split = ops::reshape(g, {.x = operands[1], .shape = by_channel});
+  std::vector<ValueId> of_plain = operands;
+  of_plain[1] = ops::reshape(g, {.x = ops::transpose(g, {.x = split, .perm = perm}), .shape = w});
+  const Seed seed{g.emit(conv_def, of_plain, conv_attributes(a)), a.d_results[0]};
+  std::vector<ValueId> by, gradients(operands.size(), kNone);
+  for (size_t i = 0; i < operands.size(); ++i)
+    if (a.wants(i)) by.push_back(operands[i]);
+  const std::vector<ValueId> found = accumulate_gradients(g, {&seed, 1}, by);
+  for (size_t i = 0, next = 0; i < operands.size(); ++i)
+    if (a.wants(i)) gradients[i] = found[next++];
+  return gradients;
+}
+
 std::vector<ValueId> conv_gradient(const GradientArgs& a) {
+  if (const auto planes = a.op().attributes.get_or<int64_t>("planes", 1); planes > 1)
+    return gradients_over_planes(a, planes);
   Graph& g = a.graph;
   const Attributes& attributes = a.op().attributes;
   const ValueId d = a.d_results[0];

@@ -132,12 +132,12 @@ TEST(OnnxEinsum, AProductOfTwoOperandsIsAMatmul) {
   }
 }
 
-TEST(OnnxEinsum, DiagonalsAndBroadcastDimensionsStayOneOp) {
+TEST(OnnxEinsum, DiagonalsStayOneOpAndBroadcastDimensionsDoNot) {
   OneNode diagonal("Einsum", 12), stretched("Einsum", 12);
   diagonal.input("f32[2,2]").input("f32[2]").set("equation", "ii,i->i");
   stretched.input("f32[1,2]").input("f32[3,2]").set("equation", "ij,ij->ij");
-  for (OneNode* node : {&diagonal, &stretched})
-    EXPECT_EQ(run_pass(node->graph(), "expand_einsum").nodes("einsum").size(), 1u);
+  EXPECT_EQ(run_pass(diagonal.graph(), "expand_einsum").nodes("einsum").size(), 1u);
+  EXPECT_EQ(run_pass(stretched.graph(), "expand_einsum").nodes("einsum").size(), 0u);
 }
 
 TEST(OnnxReduce, LogSumExpOfInfinities) {

@@ -106,7 +106,7 @@ TEST(OnnxBatchNormalization, InTrainingModeGoesByTheBatchAndCarriesStatisticsOn)
 
 TEST(OnnxBatchNormalization, InTrainingModeIsANormToTrain) {
   OneNode node = batch_norm_of_two_rows(15, 1);
-  node.set("training_mode", 1).set("momentum", 0.9f);
+  node.set("training_mode", 1).set("momentum", 0.9f).set("epsilon", 1e-5f);
   const Graph graph = node.graph();
   ASSERT_EQ(graph.nodes("batch_norm_train").size(), 1u);
   EXPECT_EQ(graph.node(graph.nodes("batch_norm_train")[0]).attributes.get<double>("momentum"), 0.1);

@@ -52,7 +52,7 @@ inline OpCases row_gradient_cases(const OpDef& op, Philox& rng) {
 inline OpCases batch_norm_cases(Philox& rng) {
   OpCases cases;
   for (const Sizes64& shape : {Sizes64{2, 3}, Sizes64{2, 3, 5, 7}}) {
-    OpCase one{{random_floats(rng, shape)}, {{"epsilon", 1e-3}}};
+    OpCase one{{random_floats(rng, shape)}, {{"epsilon", 1e-3}, {"momentum", 0.25}}};
     for (int i = 0; i < 3; ++i) one.operands.emplace_back(random_floats(rng, {3}));
     one.operands.emplace_back(random_floats(rng, {3}, DType::f32, 0.1f, 2));
     cases.push_back(std::move(one));

@@ -50,9 +50,19 @@ ValueId repeated(const OnnxNode& n, ValueId scale, size_t axis, int64_t length, 
   return ops::gather(n, {.table = scale, .indices = n.constant(std::move(block)), .axis = static_cast<int64_t>(axis)});
 }
 
-// Calls apply(x, scale, zero) with operands that broadcast; its result has x's shape.
-template <class Apply>
-ValueId aligned(const OnnxNode& n, const AffineCodes& codes, Apply apply) {
+// A scale of codes is no weight that stays what the file has: known ones are constants, whatever moved them.
+ValueId settled(const OnnxNode& n, ValueId v) {
+  if (v == kNone || n.graph().constant(v)) return v;
+  const Tensor* known = n.constant(v);
+  return known ? n.constant(*known) : v;
+}
+
+// Calls use(x, scale, zero) with operands that broadcast; its result has x's shape.
+template <class Use>
+ValueId aligned(const OnnxNode& n, const AffineCodes& codes, Use use) {
+  const auto apply = [&](ValueId x, ValueId scale, ValueId zero) {
+    return use(x, settled(n, scale), settled(n, zero));
+  };
   const size_t rank = n.rank(codes.x);
   const auto vector = [&](ValueId v) { return along_axis(n, v, rank, codes.axis); };
   checked_range(codes.block_size, 0, int64_t{1} << 31, "block_size");

@@ -48,9 +48,23 @@ std::string product(const ExportNode& n, const char* op_type, Names inputs, Attr
   return n.emit(op_type, inputs, attributes);
 }
 
+// [O,C*planes,...] with the channels of a plane together, of that with the planes of a channel together.
+std::string planes_apart(const ExportNode& n, DType dtype, int64_t planes) {
+  const Shape& w = n.type(1).shape;
+  Shape by_channel{w[0], floordiv(w[1], planes), planes}, by_plane{w[0], planes, floordiv(w[1], planes)};
+  Integers perm{0, 2, 1};
+  for (size_t i = 2; i < w.size(); ++i) {
+    by_channel.push_back(w[i]), by_plane.push_back(w[i]);
+    perm.push_back(static_cast<int64_t>(i) + 1);
+  }
+  const std::string split = n.reshape(n.in_as(1, dtype), w, by_channel);
+  return n.reshape(n.transpose(split, perm), by_plane, w);
+}
+
 // A matrix [O, window * C/groups] as [O,C/groups,...].
 std::string conv_weights(const ExportNode& n, DType dtype) {
   const Shape& w = n.type(1).shape;
+  if (const int64_t planes = n.integer("planes", 1); planes > 1) return planes_apart(n, dtype, planes);
   if (w.size() != 2) return n.in_as(1, dtype);
   Shape spread = to_shape(n.attributes().get<Integers>("kernel_shape"));
   const Dim channels = floordiv(w[1], element_count(spread));
