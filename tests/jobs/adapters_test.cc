@@ -62,7 +62,7 @@ TEST_F(AdaptersTest, TrainingTouchesAdaptersAndTheLastLayerOnly) {
   const TrainModelOptions options = lora_options(model, "adapted.safetensors");
   const Record record = train_model(options);
   EXPECT_GT(value_of(table_of(record, "validation").rows[0][3]), 0.9);
-  const Graph before = canonicalise(load_model(model).graph), after = load_model(options.output).graph;
+  const Graph before = load_model(model).graph, after = load_model(options.output).graph;
   for (ValueId id : before.constants())
     if (const std::string& label = before.value(id).label; !label.empty()) {
       EXPECT_TRUE(before.constant(id)->same_bits(*after.constant(after.find_constant(label)))) << label;

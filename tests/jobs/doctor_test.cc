@@ -77,8 +77,9 @@ TEST_F(DoctorTest, NaNAmongOtherConstantsIsAProblem) {
 TEST_F(DoctorTest, SaysWhatItCouldNotExamineAndWhatToPass) {
   const std::string path = put_graph("fixed.safetensors", R"(graph g {
     %x : f32[N,3,H,W] = input "x"
-    %table : f32[1,3,1,2] = const "table" {1, 2, 3, 4, 5, 6}
-    %y = add %x, %table
+    %table : f32[1,3,8] = const "table" {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21, 22, 23, 24}
+    %patches = reshape %x {shape=[N,3,H*W]}
+    %y = add %patches, %table
     return %y as "y"
   })");
   const Diagnosis guessed = examine(path);

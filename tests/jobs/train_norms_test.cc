@@ -103,14 +103,19 @@ TEST_F(TrainNorms, ANormThatGoesByTheBatchIsTrainedToGoByItsStatistics) {
 }
 
 TEST_F(TrainNorms, AndTrainsAsOneThatGoesByThemInTheFile) {
-  std::vector<std::string> written;
+  std::vector<Graph> written;
   for (const char* norm : {kByStatistics, kByTheBatch}) {
     const TrainModelOptions options = options_for(norm, 12, 4);
     train_model(options);
     std::filesystem::remove_all(folder / "out.run");
-    written.push_back(read_file(options.output));
+    written.push_back(load_model(options.output).graph);
   }
-  EXPECT_EQ(written[0], written[1]);
+  ASSERT_GT(written[0].constants().size(), 4u);
+  for (ValueId id : written[0].constants()) {
+    const Tensor* same = written[1].constant(written[1].find_constant(written[0].value(id).label));
+    ASSERT_TRUE(same) << written[0].value(id).label;
+    EXPECT_TRUE(same->same_bits(*written[0].constant(id))) << written[0].value(id).label;
+  }
 }
 
 }  // namespace
