@@ -50,7 +50,7 @@ TEST(FiniteWeights, ANewWeightIsLookedAtAndANewMaskIsNot) {
 }
 
 TEST(FiniteWeights, PackedWeightsAreLookedAtAsTheyDecode) {
-  const Tensor packed = Packer().pack(parse_format("fp8_e5m2"), Tensor::of<float>({2, 2}, {1, 2, 3, kInf}));
+  const Tensor packed = Packer().pack(parse_format("fp8_e5m2"), Tensor::of<float>({2, 2}, {1, 2, 3, kNan}));
   EXPECT_THAT(error_of([&] { require_finite_weights(with(masked_layer(), "w", packed), masked_layer()); }),
               HasSubstr("w has codes of fp8_e5m2 for NaN or infinities"));
 }
