@@ -55,8 +55,8 @@ class BatchNorm {
     const auto running = [&](ValueId before, ValueId now, ValueId of_now) {
       return add(before, mul(sub(now, before), of_now));
     };
-    // A single element has no variance of the sample: the running one takes nothing of it.
-    const ValueId others = sub(elements(x), number(1)), least = number(1);
+    // A single element, or none, has no variance of the sample: the running one takes nothing of it.
+    const ValueId others = ops::max(g_, {sub(elements(x), number(1)), number(0)}), least = number(1);
     const ValueId variance = ops::div(g_, {squares, ops::max(g_, {others, least})}),
                   of_variance = mul(number(momentum), ops::min(g_, {others, least}));
     return {y, mean, inverse, running(node.operands[3], mean, number(momentum)),
