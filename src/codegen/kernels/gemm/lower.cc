@@ -136,7 +136,9 @@ Support choose_weights(const Lowering& lowering, GemmPlan& plan, const Matrices&
   const TensorType& type = graph.type(w.value);
   if (!lowering.sizes && graph.value(w.value).label.starts_with(kKnownInput))
     return {"weights that follow from the sizes"};
-  const bool is_weight_matrix = has_output_rows && lowering.shape(w.value) == n_and_k;
+  const Shape own = lowering.shape(w.value);
+  const bool is_weight_matrix =
+      has_output_rows && own.size() == 2 && may_be_same(own[0], n_and_k[0]) && may_be_same(own[1], n_and_k[1]);
   if (is_weight_matrix && lowering.is_laid_out(w.value) && !plan.a_by_columns) {
     plan.weights = GemmPlan::Weights::prepacked;
     if (type.is_packed()) plan.w_format = to_string(*type.format);
