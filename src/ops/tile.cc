@@ -9,10 +9,14 @@ namespace {
 constexpr AttributeSpec kAttributes[] = {
     {"repeats", AttributeKind::shape, false, "how often, for each axis; here or as the second operand"}};
 
+void expect_one_for_each_axis(size_t repeats, size_t rank) {
+  if (repeats != rank) fail("repeats has {} values for {} axes", repeats, rank);
+}
+
 std::vector<TensorType> infer_tile(const InferArgs& a) {
   const std::optional<Shape> repeats = dims_argument(a, 1, "repeats");
   if (!repeats) return {plain_type(a[0].dtype, Shape(a[0].rank(), Dim::unknown()))};
-  if (repeats->size() != a[0].rank()) fail("repeats has {} values for {} axes", repeats->size(), a[0].rank());
+  expect_one_for_each_axis(repeats->size(), a[0].rank());
   Shape shape = a[0].shape;
   for (size_t i = 0; i < shape.size(); ++i) {
     const Dim& repeat = (*repeats)[i];
@@ -26,6 +30,7 @@ std::vector<TensorType> infer_tile(const InferArgs& a) {
 std::vector<Tensor> eval_tile(const EvalArgs& a) {
   const std::vector<int64_t> sizes = sizes_of(a.results[0]), repeats = integers_argument(a, 1, "repeats"),
                              own = strides_of(a[0].shape());
+  expect_one_for_each_axis(repeats.size(), own.size());
   std::vector<int64_t> walked, strides;
   for (size_t i = 0; i < repeats.size(); ++i) {
     walked.insert(walked.end(), {repeats[i], a[0].shape()[i]});

@@ -85,11 +85,11 @@ TEST(OnnxGroupNormalization, ScalesGroupsBeforeVersion21AndChannelsFromThenOn) {
   EXPECT_EQ(rounded(channels), (Floats{13, 7, 25, 15}));
 }
 
-OneNode batch_norm_of_two_rows(int opset, int outputs) {
+OneNode batch_norm_of_two_rows(int opset, int outputs, float epsilon = 0) {
   OneNode node("BatchNormalization", opset, outputs);
   node.input("f32[B,1]");
   for (float value : {2, 1, 10, 6}) node.constant(f32({1}, {value}));  // scale, bias, running mean and variance
-  node.set("epsilon", 0.0f);
+  node.set("epsilon", epsilon);
   return node;
 }
 
@@ -105,8 +105,8 @@ TEST(OnnxBatchNormalization, InTrainingModeGoesByTheBatchAndCarriesStatisticsOn)
 }
 
 TEST(OnnxBatchNormalization, InTrainingModeIsANormToTrain) {
-  OneNode node = batch_norm_of_two_rows(15, 1);
-  node.set("training_mode", 1).set("momentum", 0.9f).set("epsilon", 1e-5f);
+  OneNode node = batch_norm_of_two_rows(15, 1, 1e-5f);
+  node.set("training_mode", 1).set("momentum", 0.9f);
   const Graph graph = node.graph();
   ASSERT_EQ(graph.nodes("batch_norm_train").size(), 1u);
   EXPECT_EQ(graph.node(graph.nodes("batch_norm_train")[0]).attributes.get<double>("momentum"), 0.1);
