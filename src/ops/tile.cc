@@ -15,7 +15,11 @@ void expect_one_for_each_axis(size_t repeats, size_t rank) {
 
 std::vector<TensorType> infer_tile(const InferArgs& a) {
   const std::optional<Shape> repeats = dims_argument(a, 1, "repeats");
-  if (!repeats) return {plain_type(a[0].dtype, Shape(a[0].rank(), Dim::unknown()))};
+  if (!repeats) {
+    if (a.has(1) && a[1].ranked && a[1].rank() == 1 && a[1].shape[0].is_constant())
+      expect_one_for_each_axis(static_cast<size_t>(a[1].shape[0].constant()), a[0].rank());
+    return {plain_type(a[0].dtype, Shape(a[0].rank(), Dim::unknown()))};
+  }
   expect_one_for_each_axis(repeats->size(), a[0].rank());
   Shape shape = a[0].shape;
   for (size_t i = 0; i < shape.size(); ++i) {
