@@ -85,7 +85,8 @@ std::vector<ValueId> resize_gradient(const GradientArgs& a) {
   ValueId d = a.d_results[0];
   for (const ResizedAxis& each : resize.axes())
     if (std::optional<Tensor> weights = weights_of(each, resize.length(each.axis), a.graph.type(d).dtype)) {
-      if (resize.is_open(each.axis)) fail("axis {} keeps its size, which is not known before a run, and moves", each.axis);
+      if (resize.is_open(each.axis))
+        fail("axis {} keeps its size, which is not known before a run, and moves", each.axis);
       d = along_axis(a.graph, d, each.axis, a.graph.add_constant("", *std::move(weights)));
     }
   return {d};

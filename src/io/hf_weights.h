@@ -25,10 +25,10 @@ class HfWeights {
   bool has(const std::string& name) const;  // under any of the spellings that tensor() tries
   std::vector<std::string> paths() const;   // of the files
 
-  // The tensor a builder asks for, in the dtype of the file, f64 as f32; marks it as used. Names are also tried with and without
-  // the prefix in front ("bert."), and with gamma and beta for weight and bias, as older files have them. A missing
-  // tensor or another shape is recorded and answered with zeros, so that one run of a builder finds all of them;
-  // check_complete() tells. A weight in one of weight_layouts() is a packed tensor.
+  // The tensor a builder asks for, in the dtype of the file, f64 as f32; marks it as used. Names are also tried with
+  // and without the prefix in front ("bert."), and with gamma and beta for weight and bias, as older files have them. A
+  // missing tensor or another shape is recorded and answered with zeros, so that one run of a builder finds all of
+  // them; check_complete() tells. A weight in one of weight_layouts() is a packed tensor.
   Tensor tensor(const std::string& name, const std::vector<int64_t>& shape);
 
   // What builders asked for, and under which name it was found where that is another.

@@ -19,8 +19,8 @@ struct ShapeOptions {
 };
 
 // A value for every symbol of the inputs: what the options say; else what the weights that it meets say; else what is
-// usual, or more where windows leave nothing of that. Throws Error for a name in `dims` that is no symbol of the model, and for a
-// sequence longer than the model has positions.
+// usual, or more where windows leave nothing of that. Throws Error for a name in `dims` that is no symbol of the model,
+// and for a sequence longer than the model has positions.
 Bindings bind_symbols(const Graph& graph, const ShapeOptions& options);
 
 // Rows of the table, or classes, that the numbers of an integer input select from, by the ops that read it; none where

@@ -20,8 +20,8 @@ struct DoctorOptions {
 };
 
 struct Diagnosis {
-  Record
-      record;  // findings by severity; tables "unsupported", "interpreted", "parameters", "untrainable", "formats", "speed", "memory"
+  Record record;  // findings by severity; tables "unsupported", "interpreted", "parameters", "untrainable", "formats",
+                  // "speed", "memory"
   int problems = 0;  // what would stop a run, a quantization or the writing of its result
 };
 

@@ -54,8 +54,9 @@ RowRule log_softmax_rows(Args a) {
 
 extern constinit const OpDef softmax_def{
     .name = "softmax",
-    .doc = "exp(x) / sum(exp(x)) along an axis, which may have no elements. A row that is all -inf gives NaN, as in ONNX "
-           "Softmax-13.",
+    .doc =
+        "exp(x) / sum(exp(x)) along an axis, which may have no elements. A row that is all -inf gives NaN, as in ONNX "
+        "Softmax-13.",
     .attributes = kAttributes,
     .infer = infer_softmax,
     .eval =
