@@ -11,10 +11,8 @@
 
 namespace hone {
 
-// Contents of these files by name, as they ride along with a model.
+// The first of these, by whose name it rides along with a model.
 inline constexpr const char* kTokenizerConfig = "tokenizer_config.json";
-inline constexpr const char* kTokenizerSettingFiles[] = {kTokenizerConfig, "special_tokens_map.json",
-                                                         "added_tokens.json"};
 
 struct TokenizerSettings {
   std::optional<bool> lowercase, strip_accents, handle_chinese_chars, pad_left, truncate_left;
