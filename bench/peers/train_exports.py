@@ -29,7 +29,7 @@ import results
 from train_cases import CASES, CLASSES
 
 WORK = pathlib.Path("build/bench/train_exports")
-BATCH, FACTOR, NEIGHBOURS = 8, 4, 4
+BATCH, FACTOR, NEIGHBOURS = 8, 4, 8
 EPS = 2.0 ** -24
 OPTIMIZERS = {
     "sgd": (lambda parameters, rate: torch.optim.SGD(parameters, lr=rate, momentum=0.9), ["--optimizer", "sgd", "--optimizer-option", "momentum=0.9", "--decay", 0]),
@@ -72,7 +72,7 @@ def torch_run(case, model, start, data, steps, rate, seed=None):
             x = neighbour(x)
         given = model(x)
         loss = nn.functional.mse_loss(given[:, 0], label) if case.numbers else nn.functional.cross_entropy(given, label)
-        optimizer.zero_grad()
+        optimizer.zero_grad(set_to_none=False)  # a branch that is not taken has gradients of zeros
         loss.backward()
         optimizer.step()
         losses.append(loss.item())
@@ -155,7 +155,7 @@ def as_in_pytorch(value, like, aim):
 
 def hone_run(hone, case, folder, steps, threads):
     shutil.rmtree(folder / "run", ignore_errors=True)
-    command = [hone, "train", folder / "model.onnx", "--data", folder / "data.npz", "--label", "label", "-o", folder / "out.safetensors", "--folder",
+    command = [hone, "train", folder / "model.onnx", "--data", folder / "data.npz", "--target" if case.numbers else "--label", "label", "-o", folder / "out.safetensors", "--folder",
                folder / "run", "--batch", BATCH, "--steps", steps, "--in-order", "--schedule", "constant", "--warmup", 0, "--head", "keep", "--log-every", 1,
                "--rate", case.rate, "--threads", threads, *OPTIMIZERS[case.optimizer][1], *(part for rule in case.frozen for part in ("--rule", rule)),
                *([] if case.numbers else [f"--classes={i}" for i in range(CLASSES)])]
@@ -185,13 +185,17 @@ def compare(hone, case, steps, threads):
     model, inputs = case.make(steps * BATCH)
     labels = torch.randn(steps * BATCH) if case.numbers else torch.randint(0, CLASSES, (steps * BATCH,))
     data = {**inputs, "label": labels}
-    start = {name: value.clone() for name, value in model.state_dict().items()}
-    before = arrays_of(model)
     model.train(case.training)
     try:
         export(case, model, data["x"][:4], folder / "model.onnx")
     except Exception as error:  # an exporter's; which ones they raise is not documented
         return [f"not exported: {str(error).strip().splitlines()[0][:120]}"], {}
+    stored = tensors_of(folder / "model.onnx")
+    # An export in training mode runs the model, and moves its statistics before or behind those that it writes.
+    start = {name: torch.from_numpy(stored[name].copy()) if is_statistic(name) and name in stored else value.clone()
+             for name, value in model.state_dict().items()}
+    model.load_state_dict(start)
+    before = arrays_of(model)
     np.savez(folder / "data.npz", **{name: value.numpy() for name, value in data.items()})
     ours = hone_run(hone, case, folder, steps, threads)
     if "error" in ours:
@@ -200,7 +204,6 @@ def compare(hone, case, steps, threads):
     fault_losses, fault = torch_run(case, model, start, data, steps, 1.01 * case.rate)
     losses, aim = runs[None]
 
-    stored = tensors_of(folder / "model.onnx")
     names = names_in_file(before, stored)
     if recurrent := stacked(model, before):
         own = names_in_file(recurrent, stored)
@@ -235,8 +238,9 @@ def compare(hone, case, steps, threads):
         if found is None:
             problems.append(f"{name} is not trained")
             continue
-        if (found.shape != stored[names[name]].shape if name in names else found.shape != value.shape):
-            problems.append(f"{name} is {list(found.shape)} in the checkpoint, {list(stored[names[name]].shape) if name in names else list(value.shape)} in the file")
+        written = ours["written"].get(names.get(name, name))
+        if name in names and (written is None or written.shape != stored[names[name]].shape):
+            problems.append(f"{name} is {'not there' if written is None else list(written.shape)} in what was written, {list(stored[names[name]].shape)} in the file")
         found = as_in_pytorch(found, value, value)
         if found is None:
             problems.append(f"{name} has another size")

@@ -65,16 +65,20 @@ bool moves_only(const Graph& graph, const Node& node, size_t operand) {
   return operand == 0 && moves_first(graph, node);
 }
 
+void collect_readers(const Graph& graph, ValueId value, std::vector<Reader>& readers);
+
+void collect_readers(const Graph& graph, const Graph::Use& use, std::vector<Reader>& readers) {
+  const Node& node = graph.node(use.node);
+  const auto operand = static_cast<size_t>(use.operand);
+  if (const std::optional<Capture> capture = capture_at(node, operand))
+    collect_readers(*capture->body, capture->input, readers);
+  else if (moves_only(graph, node, operand))
+    for (ValueId result : node.results) collect_readers(graph, result, readers);
+  else readers.push_back({&graph, use.node, operand, node.operands[operand]});
+}
+
 void collect_readers(const Graph& graph, ValueId value, std::vector<Reader>& readers) {
-  for (const Graph::Use& use : graph.uses(value)) {
-    const Node& node = graph.node(use.node);
-    const auto operand = static_cast<size_t>(use.operand);
-    if (const std::optional<Capture> capture = capture_at(node, operand))
-      collect_readers(*capture->body, capture->input, readers);
-    else if (moves_only(graph, node, operand))
-      for (ValueId result : node.results) collect_readers(graph, result, readers);
-    else readers.push_back({&graph, use.node, operand, value});
-  }
+  for (const Graph::Use& use : graph.uses(value)) collect_readers(graph, use, readers);
 }
 
 // The value that ops change only element by element or in shape, a few steps on.
@@ -239,6 +243,14 @@ std::vector<StoredTensor> stored_tensors(const Graph& graph) {
     if (const Value& value = graph.value(id); !value.label.empty() && is_floating(value.type))
       found.push_back(described(graph, id));
   return found;
+}
+
+ParameterRole role_of_use(const Graph& graph, const Graph::Use& use) {
+  std::vector<Reader> readers;
+  collect_readers(graph, use, readers);
+  ParameterRole role = ParameterRole::none;
+  for (const Reader& reader : readers) role = std::min(role, role_of(reader));
+  return role;
 }
 
 bool is_literal(const StoredTensor& tensor) {

@@ -41,6 +41,9 @@ struct StoredTensor {
 // count where they are captured from outside.
 std::vector<StoredTensor> stored_tensors(const Graph& graph);
 
+// As what one use of a stored tensor reads it, behind what only moves elements; in bodies, too.
+ParameterRole role_of_use(const Graph& graph, const Graph::Use& use);
+
 // Whether it is a single number of a formula, such as the 0.5 of a GELU: a rank-0 exponent, bound or epsilon, or a name
 // that exporters make up.
 bool is_literal(const StoredTensor& tensor);

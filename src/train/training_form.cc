@@ -13,6 +13,7 @@
 #include "passes/match.h"
 #include "passes/permutation.h"
 #include "passes/pipelines.h"
+#include "train/merged_weights.h"
 #include "train/parameters.h"
 
 namespace hone {
@@ -220,7 +221,7 @@ std::vector<StoredTensor> codes_of(const Graph& graph) {
 }  // namespace
 
 TrainingForm training_form(Graph model) {
-  TrainingForm form{.graph = with_weights_outside(std::move(model)), .relaid = {}, .codes = {}};
+  TrainingForm form{.graph = with_merged_weights_apart(with_weights_outside(std::move(model))), .relaid = {}, .codes = {}};
   Graph& graph = form.graph;
   form.codes = codes_of(graph);
   std::set<std::string> stored, kept;

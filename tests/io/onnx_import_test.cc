@@ -198,6 +198,26 @@ TEST(OnnxImport, SmallWeightsKeepTheirNamesThroughMoves) {
   EXPECT_EQ(read.nodes("unsqueeze").size(), 1u);
 }
 
+// PyTorch stores equal weights once, and names the others by an Identity.
+TEST(OnnxImport, AnIdentityOfAFreshWeightIsAWeightAndOfAnotherIsShared) {
+  ModelProto model = model_of_opset(17);
+  GraphProto& graph = *model.mutable_graph();
+  add_input(graph, "x", TensorProto::FLOAT, {"2", "2"});
+  *graph.add_initializer() = onnx::to_proto(floats({2}, {1, 1}), "first.scale");
+  *graph.add_initializer() = onnx::to_proto(floats({2, 2}, {1, 2, 3, 4}), "table");
+  add_node(*graph.mutable_node(), "Identity", {"first.scale"}, {"second.scale"});
+  add_node(*graph.mutable_node(), "Identity", {"table"}, {"head"});
+  add_node(*graph.mutable_node(), "MatMul", {"x", "table"}, {"a"});
+  add_node(*graph.mutable_node(), "LayerNormalization", {"a", "first.scale"}, {"b"});
+  add_node(*graph.mutable_node(), "MatMul", {"b", "head"}, {"c"});
+  add_node(*graph.mutable_node(), "LayerNormalization", {"c", "second.scale"}, {"y"});
+  add_output(graph, "y");
+  const Graph read = import_message(model).graph;
+  EXPECT_NE(read.find_constant("second.scale"), kNone);
+  EXPECT_EQ(read.find_constant("head"), kNone);
+  EXPECT_EQ(read.use_count(read.find_constant("table")), 2);
+}
+
 TEST(OnnxImport, SizesThatAreComputedFromTensorsOfTheFileAreKnown) {
   ModelProto model = model_of_opset(13);
   GraphProto& graph = *model.mutable_graph();

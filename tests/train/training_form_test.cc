@@ -47,6 +47,36 @@ TEST(TrainingForm, KeepsBiasesOfZerosAndScalesOfOnes) {
   EXPECT_THAT(labels_of(form), UnorderedElementsAre("w", "b", "s", "gain"));
 }
 
+constexpr const char* kTwoNorms = R"(
+    %x : f32[B,2] = input
+    %v : f32[2,2] = const "v" {1, 2, 3, 4}
+    %w : f32[2,2] = const "w" {4, 3, 2, 1}
+    %s : f32[2] = const "scale" {SCALE}
+    %b : f32[2] = const "bias" {0, 0}
+    %m = matmul %x, %v
+    %n = layer_norm %m, %s, %b
+    %o = matmul %n, SECOND
+    %y = layer_norm %o, %s, %b
+    return %y)";
+
+std::vector<std::string> labels_of_two_norms(const std::string& scale, const std::string& second) {
+  std::string text = kTwoNorms;
+  text.replace(text.find("SCALE"), 5, scale).replace(text.find("SECOND"), 6, second);
+  return labels_of(canonicalise_for_training(parse(text)));
+}
+
+TEST(TrainingForm, FreshScalesAndBiasesThatAnExporterStoredOnceAreApart) {
+  EXPECT_THAT(labels_of_two_norms("1, 1", "%w"), UnorderedElementsAre("v", "w", "scale", "scale.2", "bias", "bias.2"));
+}
+
+TEST(TrainingForm, ATrainedScaleThatTwoNormsReadIsOneTensor) {
+  EXPECT_THAT(labels_of_two_norms("1, 2", "%w"), UnorderedElementsAre("v", "w", "scale", "bias", "bias.2"));
+}
+
+TEST(TrainingForm, FreshScalesOfSharedLayersAreOneTensor) {
+  EXPECT_THAT(labels_of_two_norms("1, 1", "%v"), UnorderedElementsAre("v", "scale", "bias"));
+}
+
 TEST(TrainingForm, ATiedTableIsOneTensor) {
   const Graph tied = parse(R"(
     %i : i64[B,2] = input "i"

@@ -1,11 +1,23 @@
 // Sequences and optionals, and Identity, which takes them as well as tensors.
 #include "io/onnx/onnx_family.h"
 #include "ops/calls.h"
+#include "passes/match.h"
 
 namespace hone {
 namespace {
 
-std::vector<ValueId> import_identity(OnnxNode& n) { return {n.in(0)}; }
+// PyTorch's exporter stores one of several equal weights, and names the others by an Identity of it. Equal ones of a
+// single number are fresh scales and biases, each of a layer of its own; other equal ones are shared.
+bool is_fresh_weight(const OnnxNode& n, ValueId x) {
+  const Tensor* const stored = n.constant(x);
+  return stored && is_float(stored->dtype()) && !n.graph().value(x).label.empty() && uniform_value(n.graph(), x);
+}
+
+std::vector<ValueId> import_identity(OnnxNode& n) {
+  const ValueId x = n.in(0);
+  if (!is_fresh_weight(n, x) || n.graph().find_constant(n.output_name(0)) != kNone) return {x};
+  return {n.constant(*n.constant(x), n.output_name(0))};
+}
 
 std::vector<ValueId> import_empty(OnnxNode& n) {
   return {ops::sequence_empty(n, {.dtype = n.dtype("dtype", DType::f32)})};

@@ -35,6 +35,7 @@ class OnnxNode {
   int outputs() const;
   bool has(int input) const;     // given: not beyond the list, not the empty name
   bool wants(int output) const;  // likewise
+  const std::string& output_name(int output) const;
   ValueId in(int input) const;
   ValueId in_or_none(int input) const;      // kNone when not given
   std::vector<ValueId> all_inputs() const;  // kNone for those with an empty name

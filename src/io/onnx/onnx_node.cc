@@ -98,6 +98,7 @@ const std::string& OnnxNode::op_type() const { return proto_.op_type(); }
 int OnnxNode::inputs() const { return proto_.input_size(); }
 int OnnxNode::outputs() const { return proto_.output_size(); }
 bool OnnxNode::has(int input) const { return in_or_none(input) != kNone; }
+const std::string& OnnxNode::output_name(int output) const { return proto_.output(output); }
 bool OnnxNode::wants(int output) const { return output < proto_.output_size() && !proto_.output(output).empty(); }
 
 ValueId OnnxNode::in(int input) const {
