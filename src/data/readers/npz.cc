@@ -69,7 +69,8 @@ class Arrays {
 
 std::vector<int64_t> integers_of(const NamedTensor& array, const std::string& source, const char* what) {
   if (!is_integer(array.tensor.dtype()) || array.tensor.shape().size() != 1)
-    fail("{}: array \"{}\" is {}; {} are integers [rows]", source, array.name, to_string(array.tensor.type()), what);
+    fail("{}: array \"{}\" is {}; {} are integers [rows]{}", source, array.name, to_string(array.tensor.type()), what,
+         is_float(array.tensor.dtype()) ? " (numbers to predict are a target: --target)" : "");
   return array.tensor.to_integers();
 }
 
