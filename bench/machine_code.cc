@@ -1,10 +1,12 @@
-// bench_machine_code [--only TEXT]... [--assembly FOLDER]: what machine code a fixed list of graphs becomes. For every
-// op on its sample calls, layers of every packed format and a few networks, on levels of instructions that this CPU
-// need not have, with fixed and with open sizes: one line for each kernel,
+// bench_machine_code [--only TEXT]... [--plans] [--texts FOLDER]: what machine code a fixed list of graphs becomes. For
+// every op on its sample calls, layers of every packed format and a few networks, on levels of instructions that this
+// CPU need not have, with fixed and with open sizes: one line for each kernel,
 //   GRAPH LEVEL NUMBER CLASS BYTES HASH
 // where the hash is of the object file (code, constants and relocations), whose kernel always has the same name. Two
 // builds generate the same code where their lines are equal:
 //   bench_machine_code >new.txt && diff old.txt new.txt
+// With --plans, what leads to the code instead: a line for each step of a graph, with the hash of its plan, arguments,
+// work items, pointers, description, predicted speed and laid out weights. --texts writes what was hashed.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -121,9 +123,56 @@ std::vector<Make> subjects() {
   return all;
 }
 
+std::string digest(std::span<const std::byte> bytes) {
+  return hash128({reinterpret_cast<const char*>(bytes.data()), bytes.size()}).hex();
+}
+
+// Of weights that are laid out for the kernel.
+std::string text_of_panels(const Graph& graph, const Step& step, const Target& target) {
+  const Prepacking& prepacking = step.plan->kernel().prepacking;
+  if (!prepacking.key) return "";
+  std::string text = fmt::format("panels {} {}\n", prepacking.key(*step.plan, target), prepacking.bytes(*step.plan, target));
+  for (const PointerBinding& pointer : step->pointers)
+    if (pointer.plane == PointerBinding::Plane::prepacked)
+      if (const Tensor* const weights = graph.constant(pointer.value)) {
+        const Buffer panels = lay_out(*step.plan, target, *weights, 1);
+        text += fmt::format("laid out {}\n", digest(panels.bytes()));
+      }
+  return text;
+}
+
+std::string text_of(const Graph& graph, const Step& step, const Target& target) {
+  std::string text = fmt::format("reads {} writes {} overwritable {} shared {}\n", fmt::join(step->reads, ","),
+                                 fmt::join(step->writes, ","), fmt::join(step->overwritable, ","), step.shared_bytes);
+  for (const PointerBinding& pointer : step->pointers)
+    text += fmt::format("pointer {} {} {}\n", static_cast<int>(pointer.plane), pointer.value, pointer.byte_offset);
+  for (size_t i = 0; i < step.refused.size(); ++i) text += fmt::format("refused {}\n", step.refused[i]);
+  if (!step.plan) return text + step->why_interpreted;
+  KernelArgs args{.pointers = {}, .dims = step.dims};
+  const Launch call = launch(*step.plan, target, args);
+  const KernelSpeed speed = step.plan->kernel().speed(*step.plan, target);
+  text += fmt::format("{}\nsizes {}\nitems {} of {}, scratch {}\n{}\nspeed {} {} {}\n", step.plan->text(),
+                      fmt::join(args.dims, " "), call.items, call.items_per_chunk, call.scratch_bytes,
+                      describe(*step.plan, target), speed.best, speed.worst, static_cast<int>(speed.unit));
+  return text + text_of_panels(graph, step, target);
+}
+
 class Listing {
  public:
   Listing(std::string folder) : folder_(std::move(folder)) {}
+
+  void add_plans(const Subject& subject, const Level& level) {
+    PreparedGraph prepared(subject.graph, {.target = level.target});
+    const LoweredGraph lowered = prepared.place(prepared.sizes(subject.sizes));
+    for (size_t i = 0; i < lowered.steps.size(); ++i) {
+      const Step& step = lowered.steps[i];
+      const std::string place = fmt::format("{} {} {}", subject.name, level.name, i);
+      const std::string text = text_of(prepared.graph(), step, level.target);
+      fmt::print("{} {} {}\n", place, step.plan ? step.plan->kernel().name : "interpreted",
+                 digest(std::as_bytes(std::span(text))));
+      if (!folder_.empty()) write_file(folder_ + "/" + file_name(place) + ".txt", text);
+    }
+  }
 
   void add(const Subject& subject, const Level& level) {
     PreparedGraph prepared(subject.graph, {.target = level.target});
@@ -145,18 +194,15 @@ class Listing {
       const ObjectCode code = compiler.compile(emit);
       if (!code.spilled.empty() && plan.kernel().can_shrink(plan, target, shrink + 1)) continue;
       fmt::print("{} {} {} {}\n", place, plan.kernel().name, code.bytes.size(), digest(code.bytes));
-      if (!folder_.empty()) write_file(folder_ + "/" + file_name(place), compiler.assembly(emit));
+      if (!folder_.empty()) write_file(folder_ + "/" + file_name(place) + ".s", compiler.assembly(emit));
       return;
     }
   }
 
-  static std::string digest(const std::vector<std::byte>& bytes) {
-    return hash128({reinterpret_cast<const char*>(bytes.data()), bytes.size()}).hex();
-  }
   static std::string file_name(std::string place) {
     std::ranges::replace_if(
         place, [](char c) { return c == ' ' || c == '/'; }, '_');
-    return place + ".s";
+    return place;
   }
 
   std::string folder_;
@@ -168,7 +214,9 @@ int run(int argc, char** argv) {
   std::vector<std::string> only;
   std::string folder;
   app.add_option("--only", only, "Graphs in whose name this is found");
-  app.add_option("--assembly", folder, "A folder for the code of each kernel as text");
+  bool plans = false;
+  app.add_flag("--plans", plans, "What leads to the code, instead of the code");
+  app.add_option("--texts", folder, "A folder for the code of each kernel as text, or for what leads to it");
   CLI11_PARSE(app, argc, argv);
   if (!folder.empty()) std::filesystem::create_directories(folder);
   Listing listing(folder);
@@ -177,7 +225,7 @@ int run(int argc, char** argv) {
     const Subject subject = make();
     const auto is_in_name = [&](const std::string& text) { return subject.name.find(text) != std::string::npos; };
     if (!only.empty() && std::ranges::none_of(only, is_in_name)) continue;
-    for (const Level& level : on) listing.add(subject, level);
+    for (const Level& level : on) plans ? listing.add_plans(subject, level) : listing.add(subject, level);
   }
   return 0;
 }
