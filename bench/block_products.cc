@@ -6,9 +6,9 @@
 
 #include "bench/kernel_bench.h"
 #include "bench/timing.h"
-#include "codegen/kernels/block_gemm/shape.h"
-#include "codegen/kernels/gemm/prepack.h"
-#include "codegen/kernels/quantize/spans.h"
+#include "kernels/block_gemm/shape.h"
+#include "kernels/gemm/prepack.h"
+#include "kernels/quantize/spans.h"
 
 namespace hone {
 namespace {

@@ -8,10 +8,10 @@
 
 #include "base/json.h"
 #include "base/philox.h"
-#include "codegen/kernels/gemm/shape.h"
-#include "codegen/llvm/compiler.h"
+#include "device/x86/compiler.h"
 #include "formats/packed.h"
 #include "ir/tensor.h"
+#include "kernels/gemm/shape.h"
 
 namespace hone {
 

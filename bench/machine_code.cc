@@ -18,9 +18,9 @@
 
 #include "base/atomic_file.h"
 #include "base/hash.h"
-#include "codegen/llvm/jit.h"
-#include "codegen/llvm/registry.h"
-#include "codegen/lower.h"
+#include "device/x86/jit.h"
+#include "device/x86/registry.h"
+#include "kernels/lower.h"
 #include "models/find_model.h"
 #include "models/random_weights.h"
 #include "ops/calls.h"
@@ -131,7 +131,8 @@ std::string digest(std::span<const std::byte> bytes) {
 std::string text_of_panels(const Graph& graph, const Step& step, const Target& target) {
   const Prepacking& prepacking = step.plan->kernel().prepacking;
   if (!prepacking.key) return "";
-  std::string text = fmt::format("panels {} {}\n", prepacking.key(*step.plan, target), prepacking.bytes(*step.plan, target));
+  std::string text =
+      fmt::format("panels {} {}\n", prepacking.key(*step.plan, target), prepacking.bytes(*step.plan, target));
   for (const PointerBinding& pointer : step->pointers)
     if (pointer.plane == PointerBinding::Plane::prepacked)
       if (const Tensor* const weights = graph.constant(pointer.value)) {
@@ -188,7 +189,7 @@ class Listing {
  private:
   // As KernelLibrary does it: code that spills is made again as long as it can get smaller.
   void list(const std::string& place, ObjectCompiler& compiler, const KernelPlan& plan, const Target& target) {
-    const EmitterDef* emitter = codegen_llvm::find(plan.kernel());
+    const EmitterDef* emitter = device_x86::find(plan.kernel());
     for (int shrink = 0;; ++shrink) {
       const auto emit = [&](Emitter& e) { emitter->emit(e, plan, kKernel, shrink); };
       const ObjectCode code = compiler.compile(emit);

@@ -11,8 +11,8 @@
 
 #include "base/philox.h"
 #include "bench/timing.h"
-#include "codegen/kernels/quantize/plan.h"
-#include "codegen/llvm/compiled_packer.h"
+#include "device/x86/compiled_packer.h"
+#include "kernels/quantize/plan.h"
 #include "measure/peaks_kernels.h"
 
 namespace hone {

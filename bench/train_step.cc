@@ -18,7 +18,7 @@
 #include "base/philox.h"
 #include "base/registry.h"
 #include "bench/timing.h"
-#include "codegen/llvm/compiler.h"
+#include "device/x86/compiler.h"
 #include "io/artefact.h"
 #include "measure/memory.h"
 #include "models/find_model.h"

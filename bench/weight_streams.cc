@@ -9,9 +9,9 @@
 #include "base/threads.h"
 #include "bench/kernel_bench.h"
 #include "bench/timing.h"
-#include "codegen/kernels/gemm/prepack.h"
-#include "codegen/panel_memory.h"
 #include "formats/registry.h"
+#include "kernels/gemm/prepack.h"
+#include "kernels/panel_memory.h"
 #include "measure/peaks_kernels.h"
 
 namespace hone {

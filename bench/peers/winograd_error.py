@@ -1,5 +1,5 @@
 """How far Winograd's algorithm is from the exact convolution, beside the plain sum in the same element type: random images and weights,
-one piece of the result, sums over 64 channels. The construction is that of src/codegen/winograd.cc.
+one piece of the result, sums over 64 channels. The construction is that of src/kernels/winograd.cc.
 
 usage: winograd_error.py [--channels 64] [--pieces 400]
 """

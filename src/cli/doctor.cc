@@ -3,7 +3,7 @@
 #include "cli/flags.h"
 #include "cli/registry.h"
 #include "cli/run_files.h"
-#include "codegen/llvm/compiler.h"
+#include "device/x86/compiler.h"
 #include "measure/peaks.h"
 
 namespace hone {

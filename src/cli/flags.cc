@@ -11,7 +11,7 @@
 #include "base/printable.h"
 #include "base/registry.h"
 #include "base/shell.h"
-#include "codegen/llvm/compiler.h"
+#include "device/x86/compiler.h"
 #include "io/numpy.h"
 #include "ir/text.h"
 #include "passes/pass.h"

@@ -2,7 +2,7 @@
 
 #include "cli/flags.h"
 #include "cli/registry.h"
-#include "codegen/llvm/compiler.h"
+#include "device/x86/compiler.h"
 
 namespace hone {
 namespace {

@@ -1,7 +1,7 @@
 // clang-format off
 // Scalar expressions: the one language in which activations, losses, optimizers and the encode/decode rules of number
 // formats are written, once. Readers: the interpreter (program.h), derivative(), the printer, and the LLVM emitter in
-// codegen.
+// code generation.
 //
 // Semantics. Every reader obeys them; tests/expr holds the readers to each other.
 //   Types     f32 f64 (IEEE 754 binary32/64, round to nearest even, subnormals kept), i32 i64 (two's complement),

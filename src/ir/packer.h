@@ -1,4 +1,4 @@
-// Who turns numbers into planes and back: this class does it by the reference rules; codegen/llvm/compiled_packer.h by
+// Who turns numbers into planes and back: this class does it by the reference rules; device/x86/compiled_packer.h by
 // machine code made from the same rules, in the same bits. It is handed down to whoever packs; the reference is the
 // default.
 #pragma once

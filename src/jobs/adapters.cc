@@ -11,7 +11,7 @@
 #include "base/hash.h"
 #include "base/text.h"
 #include "base/threads.h"
-#include "codegen/llvm/compiled_packer.h"
+#include "device/x86/compiled_packer.h"
 #include "io/hf_weights.h"
 #include "io/peft.h"
 #include "jobs/save_model.h"

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "base/threads.h"
-#include "codegen/llvm/compiled_packer.h"
+#include "device/x86/compiled_packer.h"
 #include "jobs/calibration_data.h"
 #include "jobs/evaluation.h"
 #include "jobs/quantize_model.h"

@@ -6,7 +6,7 @@
 
 #include "base/philox.h"
 #include "base/threads.h"
-#include "codegen/llvm/compiled_packer.h"
+#include "device/x86/compiled_packer.h"
 #include "formats/packed.h"
 #include "formats/scale.h"
 #include "formats/zero_points.h"

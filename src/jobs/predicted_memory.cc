@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <set>
 
-#include "codegen/llvm/compiler.h"
+#include "device/x86/compiler.h"
 
 namespace hone {
 namespace {

@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-#include "codegen/lower.h"
+#include "kernels/lower.h"
 #include "runtime/arena.h"
 
 namespace hone {

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "base/peaks.h"
-#include "codegen/lower.h"
+#include "kernels/lower.h"
 
 namespace hone {
 

@@ -9,7 +9,7 @@
 #include "base/threads.h"
 #include "calibrate/collect.h"
 #include "calibrate/ranges.h"
-#include "codegen/llvm/compiled_packer.h"
+#include "device/x86/compiled_packer.h"
 #include "io/toml.h"
 #include "ir/bodies.h"
 #include "ir/unbacked.h"

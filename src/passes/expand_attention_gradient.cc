@@ -28,7 +28,7 @@ bool has_plain_mask(const Graph& graph, const Node& node) {
   return true;
 }
 
-// Whether the kernel of the op takes it (codegen/kernels/attention_gradient).
+// Whether the kernel of the op takes it (kernels/attention_gradient).
 bool has_kernel(const Graph& graph, const Node& node) {
   if (node.attributes.has("before") || node.attributes.get_or<double>("softcap", 0) != 0 ||
       node.attributes.get_or<int64_t>("blind_is_zero", 0) != 0)

@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "codegen/lower.h"
+#include "kernels/lower.h"
 
 namespace hone {
 
@@ -43,7 +43,7 @@ struct Arena {
 Arena plan_arena(const Graph& graph, const LoweredGraph& lowered, const RunSizes& sizes);
 Arena plan_arena(const Graph& graph, const LoweredGraph& lowered);  // of constant shapes
 
-// Whether what the step's kernel trusts (codegen/kernel.h) is there before a run begins.
+// Whether what the step's kernel trusts (kernels/kernel.h) is there before a run begins.
 bool trusts_given_values(const Graph& graph, const LoweredGraph& lowered, const Step& step);
 bool may_fail(const Graph& graph, const LoweredGraph& lowered, const Step& step);  // once a run has begun
 // Of weights that kernels read laid out: each run does that, since it or the one before changes them.

@@ -1,5 +1,5 @@
 // Who computes: the memory, the code and the queues of one device. A backend is a file of runtime/backends/, and
-// launches the steps of a lowered graph (codegen/lower.h); nothing above looks at its memory but through it.
+// launches the steps of a lowered graph (kernels/lower.h); nothing above looks at its memory but through it.
 #pragma once
 
 #include <cstdint>
@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-#include "codegen/llvm/compiler.h"
+#include "device/x86/compiler.h"
 #include "ir/tensor.h"
 
 namespace hone {

@@ -4,7 +4,7 @@
 #include <memory>
 #include <vector>
 
-#include "codegen/lower.h"
+#include "kernels/lower.h"
 #include "runtime/arena.h"
 #include "runtime/backend.h"
 #include "runtime/input_view.h"

@@ -5,7 +5,7 @@
 #include <numeric>
 
 #include "base/error.h"
-#include "codegen/shapes.h"
+#include "kernels/shapes.h"
 
 namespace hone {
 namespace {

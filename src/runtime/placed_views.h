@@ -3,7 +3,7 @@
 // the numbers are arguments like sizes.
 #pragma once
 
-#include "codegen/layouts.h"
+#include "kernels/layouts.h"
 #include "runtime/input_view.h"
 #include "runtime/output_view.h"
 #include "runtime/token_limits.h"

@@ -13,8 +13,8 @@
 #include <string>
 #include <vector>
 
-#include "codegen/target.h"
 #include "ir/graph.h"
+#include "kernels/target.h"
 #include "passes/pipelines.h"
 #include "runtime/backend.h"
 #include "runtime/context.h"

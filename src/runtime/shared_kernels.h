@@ -10,9 +10,9 @@
 #include <string>
 #include <unordered_map>
 
-#include "codegen/kernel.h"
-#include "codegen/panel_memory.h"
 #include "ir/graph.h"
+#include "kernels/kernel.h"
+#include "kernels/panel_memory.h"
 #include "runtime/backend.h"
 
 namespace hone {

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <set>
 
-#include "codegen/shapes.h"
+#include "kernels/shapes.h"
 #include "ops/calls.h"
 #include "runtime/cut_graph.h"
 

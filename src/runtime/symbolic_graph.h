@@ -10,7 +10,7 @@
 #include <optional>
 #include <vector>
 
-#include "codegen/lower.h"
+#include "kernels/lower.h"
 #include "ops/evaluate.h"
 
 namespace hone {

@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "base/stop.h"
-#include "codegen/kernel.h"
 #include "ir/tensor.h"
+#include "kernels/kernel.h"
 #include "runtime/backend.h"
 
 namespace hone {

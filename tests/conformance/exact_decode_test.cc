@@ -2,8 +2,8 @@
 // results. FORMATS.md 4.3 says in which order a format's two levels of scales are multiplied.
 #include <bit>
 
-#include "codegen/kernels/gemm/shape.h"
 #include "formats/packed.h"
+#include "kernels/gemm/shape.h"
 #include "ops/registry.h"
 #include "tests/conformance/conform.h"
 #include "tests/support/op_case.h"

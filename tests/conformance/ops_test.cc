@@ -1,5 +1,5 @@
 // Every registered op on its sample calls: compiled results against the reference.
-#include "codegen/registry.h"
+#include "kernels/registry.h"
 #include "ops/calls.h"
 #include "ops/registry.h"
 #include "tests/conformance/conform.h"
@@ -55,7 +55,7 @@ TEST_P(EveryOp, SaysWhatIsInterpreted) {
   const Ran ran = run_session(calls.graph, calls.inputs, {});
   for (const StepProfile& step : ran.profile.steps) {
     const bool compiled =
-        op.view || std::ranges::any_of(codegen::all(), [&](auto* kernel) { return kernel->takes(op); });
+        op.view || std::ranges::any_of(kernels::all(), [&](auto* kernel) { return kernel->takes(op); });
     if (!compiled && step.ops == op.name) {  // unless a pass spelled it in other ops
       EXPECT_EQ(step.kind, "interpreted");
       EXPECT_TRUE(step.why_interpreted.find(op.name) != std::string::npos ||

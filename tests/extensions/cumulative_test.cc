@@ -1,6 +1,6 @@
 // The kernel class of cummax and cummin, beyond what holds for every op and class: values of which a maximum may be
 // any, rows of every length around a vector's, what people are told.
-#include "codegen/kernels/cumulative/plan.h"
+#include "kernels/cumulative/plan.h"
 #include "tests/conformance/conform_text.h"
 
 namespace hone::test {

@@ -6,10 +6,10 @@
 #include <set>
 
 #include "base/json.h"
-#include "codegen/target.h"
 #include "jobs/build_model.h"
 #include "jobs/quantize_model.h"
 #include "jobs/search_model.h"
+#include "kernels/target.h"
 #include "tests/jobs/jobs_fixture.h"
 #include "tests/support/error_of.h"
 

@@ -4,7 +4,7 @@
 #include "base/atomic_file.h"
 #include "base/cpu.h"
 #include "base/json.h"
-#include "codegen/target.h"
+#include "kernels/target.h"
 #include "report/json.h"
 #include "tests/jobs/jobs_fixture.h"
 

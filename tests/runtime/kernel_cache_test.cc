@@ -1,4 +1,5 @@
-// Sessions that share a folder of machine code. Damage byte by byte and other processes: tests/codegen/cache_test.cc.
+// Sessions that share a folder of machine code. Damage byte by byte and other processes:
+// tests/device/x86/cache_test.cc.
 #include <stdlib.h>
 
 #include <filesystem>

@@ -4,7 +4,7 @@
 #include "base/philox.h"
 #include "runtime/page_table.h"
 #include "runtime/session.h"
-#include "tests/codegen/test_targets.h"
+#include "tests/device/x86/test_targets.h"
 #include "tests/passes/parse_ops.h"
 #include "tests/support/error_of.h"
 

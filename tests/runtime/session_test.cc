@@ -1,8 +1,8 @@
 // Sessions: levels of optimisation against the reference, threads, specialisations, inputs, what a profile says.
 #include "runtime/session.h"
 
-#include "codegen/llvm/compiler.h"
-#include "codegen/lower.h"
+#include "device/x86/compiler.h"
+#include "kernels/lower.h"
 #include "ops/evaluate.h"
 #include "tests/runtime/encoder.h"
 #include "tests/support/graph_bound.h"

@@ -4,10 +4,10 @@
 #include <cstring>
 #include <thread>
 
-#include "codegen/shapes.h"
+#include "kernels/shapes.h"
 #include "runtime/placed_views.h"
 #include "runtime/session.h"
-#include "tests/codegen/at_the_edge.h"
+#include "tests/device/x86/at_the_edge.h"
 #include "tests/runtime/encoder.h"
 #include "tests/support/error_of.h"
 

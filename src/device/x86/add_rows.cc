@@ -1,0 +1,134 @@
+// Rows added up at their numbers. A block of the result's rows begins as zeros in scratch; all numbers are compared
+// with its range, a vector at a time, and the rows of those in it are added in their order. What is complete goes
+// through the epilogue of products, row by row, so that the result is written once.
+#include <llvm/IR/Intrinsics.h>
+
+#include "base/multiples.h"
+#include "device/x86/emit.h"
+#include "device/x86/emit_def.h"
+#include "device/x86/epilogue.h"
+#include "kernels/add_rows/plan.h"
+#include "kernels/gemm/shape.h"
+
+namespace hone {
+namespace {
+
+using llvm::Value;
+
+class AddRowsEmitter {
+ public:
+  AddRowsEmitter(Emitter& e, const AddRowsPlan& plan) : e_(e), plan_(plan), columns_(plan.product.n) {
+    shape_.n = columns_, shape_.lanes = e.lanes;
+    shape_.vectors = static_cast<int>(ceil_div(columns_, int64_t{e.lanes}));
+  }
+
+  void run(const std::string& symbol) {
+    add_ = emit_add(symbol + "_add");
+    epilogue_ = emit_epilogue(e_, symbol + "_epilogue", plan_.product, shape_);
+    frame_ = e_.begin_kernel(symbol);
+    Value *rows = e_.kernel_dim(frame_, 0), *each = e_.kernel_dim(frame_, 3);
+    Value* blocks = e_.b.CreateUDiv(e_.b.CreateAdd(rows, e_.b.CreateSub(each, e_.num(1))), each);
+    e_.loop(frame_.begin, frame_.end, 1, {}, [&](Value* item, const Values&) {
+      Value* table = e_.b.CreateUDiv(item, blocks);
+      Value* first = e_.b.CreateMul(e_.b.CreateURem(item, blocks), each);
+      block(table, first, e_.smaller(each, e_.b.CreateSub(rows, first)));
+      return Values{};
+    });
+    e_.end_function();
+  }
+
+ private:
+  int64_t pitch() const { return shape_.row_bytes(); }
+
+  void block(Value* table, Value* first, Value* count) {
+    e_.loop(e_.num(0), e_.times(count, pitch()), int64_t{e_.lanes} * 4, {}, [&](Value* at, const Values&) {
+      e_.store(e_.c_f32(0), e_.at(frame_.scratch, at), e_.lanes * 4);
+      return Values{};
+    });
+    add_rows_in(table, first, count);
+    Value *rows = e_.kernel_dim(frame_, 0), *offset = e_.times(e_.b.CreateMul(table, rows), columns_);
+    e_.loop(e_.num(0), count, 1, {}, [&](Value* r, const Values&) {
+      e_.b.CreateCall(epilogue_, {frame_.args, e_.at(frame_.scratch, e_.times(r, pitch())), e_.b.CreateAdd(first, r),
+                                  e_.num(0), e_.num(1), offset, table});
+      return Values{};
+    });
+  }
+
+  // Those whose numbers lie in [first, first + count).
+  void add_rows_in(Value* table, Value* first, Value* count) {
+    Value *ids = e_.kernel_pointer(frame_, 1), *id_count = e_.kernel_dim(frame_, 2);
+    Value* d = e_.at(e_.kernel_pointer(frame_, 0), e_.times(e_.b.CreateMul(table, id_count), row_bytes()));
+    llvm::Type* mask_type = e_.b.getIntNTy(static_cast<unsigned>(e_.lanes));
+    const auto look = [&](Value* i, Value* mask) {
+      Value* numbers = numbered(e_.masked_load(e_.vec(e_.memory_type(plan_.ids)), id_at(ids, i), mask));
+      Value* inside = e_.b.CreateICmpULT(e_.b.CreateSub(numbers, e_.splat(first)), e_.splat(count));
+      if (mask) inside = e_.b.CreateAnd(inside, mask);
+      Value* bits = e_.b.CreateZExt(e_.b.CreateBitCast(inside, mask_type), e_.i64);
+      e_.when(e_.b.CreateICmpNE(bits, e_.num(0)), [&] { add_each(bits, i, ids, d, first); });
+    };
+    Value* full = e_.b.CreateAnd(id_count, e_.num(-e_.lanes));
+    e_.loop(e_.num(0), full, e_.lanes, {}, [&](Value* i, const Values&) {
+      look(i, nullptr);
+      return Values{};
+    });
+    e_.when(e_.b.CreateICmpSLT(full, id_count), [&] { look(full, e_.tail_mask(e_.b.CreateSub(id_count, full))); });
+  }
+
+  // The rows i + k for the bits k that are set, the lowest first.
+  void add_each(Value* bits, Value* i, Value* ids, Value* d, Value* first) {
+    Value* set = e_.b.CreateUnaryIntrinsic(llvm::Intrinsic::ctpop, bits);
+    e_.loop(e_.num(0), set, 1, {bits}, [&](Value*, const Values& left) {
+      Value* lane = e_.b.CreateBinaryIntrinsic(llvm::Intrinsic::cttz, left[0], e_.b.getTrue());
+      Value* at = e_.b.CreateAdd(i, lane);
+      Value* row = e_.b.CreateSub(numbered(e_.load(e_.memory_type(plan_.ids), id_at(ids, at))), first);
+      e_.b.CreateCall(add_, {e_.at(frame_.scratch, e_.times(row, pitch())), e_.at(d, e_.times(at, row_bytes()))});
+      return Values{e_.b.CreateAnd(left[0], e_.b.CreateSub(left[0], e_.num(1)))};
+    });
+  }
+
+  int64_t row_bytes() const { return columns_ * size_bytes(plan_.d); }
+  Value* id_at(Value* ids, Value* i) { return e_.at(ids, e_.times(i, size_bytes(plan_.ids))); }
+
+  // i64, counted from the front; of vectors or single ones.
+  Value* numbered(Value* id) {
+    llvm::Type* type = id->getType()->getWithNewType(e_.i64);
+    if (id->getType() != type) id = e_.b.CreateSExt(id, type);
+    Value* rows = e_.kernel_dim(frame_, 0);
+    if (type->isVectorTy()) rows = e_.splat(rows);
+    return e_.b.CreateSelect(e_.b.CreateICmpSLT(id, llvm::Constant::getNullValue(type)), e_.b.CreateAdd(id, rows), id);
+  }
+
+  // void(sums, row): sums += row.
+  llvm::Function* emit_add(const std::string& symbol) {
+    llvm::Type* const params[] = {e_.ptr, e_.ptr};
+    llvm::Function* f = e_.begin_function(symbol, e_.b.getVoidTy(), params, false);
+    const auto add = [&](Value* c, Value* mask) {
+      Value* sums = e_.at(f->getArg(0), e_.times(c, 4));
+      Value* row = e_.load_elements(plan_.d, e_.at(f->getArg(1), e_.times(c, size_bytes(plan_.d))), mask);
+      e_.store(e_.b.CreateFAdd(e_.load(e_.v_f32, sums, e_.lanes * 4), row), sums, e_.lanes * 4);
+    };
+    const int64_t full = columns_ / e_.lanes * e_.lanes;
+    e_.loop(e_.num(0), e_.num(full), e_.lanes, {}, [&](Value* c, const Values&) {
+      add(c, nullptr);
+      return Values{};
+    });
+    if (full < columns_) add(e_.num(full), e_.tail_mask(e_.num(columns_ - full)));
+    e_.end_function();
+    return f;
+  }
+
+  Emitter& e_;
+  const AddRowsPlan& plan_;
+  const int64_t columns_;
+  GemmShape shape_;  // of the sums, for the epilogue
+  KernelFrame frame_{};
+  llvm::Function *add_ = nullptr, *epilogue_ = nullptr;
+};
+
+void emit(Emitter& e, const AddRowsPlan& plan, const std::string& symbol, int) { AddRowsEmitter(e, plan).run(symbol); }
+
+}  // namespace
+
+extern constinit const EmitterDef add_rows_emitter_def = emitter_def<AddRowsPlan, emit>();
+
+}  // namespace hone

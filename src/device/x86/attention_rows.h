@@ -1,0 +1,20 @@
+// Products of few queries with keys and values as they lie in their rows.
+#pragma once
+
+#include "device/x86/emit.h"
+#include "device/x86/head_reader.h"
+#include "kernels/attention/shape.h"
+
+namespace hone {
+
+// void(queries, query_row_bytes, scores, rows, count, keys: HeadReader::Rows): products of each of `rows` queries with
+// `count` keys, in rows of scores, with any numbers up to a whole vector behind the last.
+llvm::Function* emit_attention_row_scores(Emitter& e, const std::string& symbol, const AttentionPlan& plan,
+                                          const AttentionShape& shape, const HeadReader& reader);
+
+// void(weights, sums, rows, count, is_first, values: HeadReader::Rows): `count` values times each row's weights join
+// its sums, or are them where `is_first` (i1).
+llvm::Function* emit_attention_row_values(Emitter& e, const std::string& symbol, const AttentionPlan& plan,
+                                          const AttentionShape& shape, const HeadReader& reader);
+
+}  // namespace hone

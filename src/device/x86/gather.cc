@@ -1,0 +1,74 @@
+// Gather kernels: rows of a table by number, converted, or decoded (packed_rows.h).
+#include <algorithm>
+
+#include "device/x86/emit.h"
+#include "device/x86/emit_def.h"
+#include "device/x86/packed_rows.h"
+#include "kernels/elements.h"
+#include "kernels/gather/plan.h"
+
+namespace hone {
+namespace {
+
+using llvm::Value;
+class GatherEmitter {
+ public:
+  GatherEmitter(Emitter& e, const GatherPlan& plan) : e_(e), plan_(plan) {}
+
+  void run(const std::string& symbol) {
+    frame_ = e_.begin_kernel(symbol);
+    Value *table = e_.kernel_pointer(frame_, 0), *ids = e_.kernel_pointer(frame_, 2),
+          *out = e_.kernel_pointer(frame_, 3), *rows = e_.kernel_dim(frame_, 1), *per_table = e_.kernel_dim(frame_, 2);
+    const bool packed = !plan_.table_format.empty();
+    llvm::Function* decode = packed ? emit_row_decoder(e_, symbol, plan_) : nullptr;
+    e_.loop(frame_.begin, frame_.end, 1, {}, [&](Value* i, const Values&) {
+      Value* row = i;
+      if (!plan_.every_row) {
+        row = load_id(e_.at(ids, e_.times(e_.b.CreateURem(i, per_table), size_bytes(plan_.ids))));
+        row = e_.b.CreateSelect(e_.b.CreateICmpSLT(row, e_.num(0)), e_.b.CreateAdd(row, rows), row);
+        row = e_.b.CreateAdd(row, e_.b.CreateMul(e_.b.CreateUDiv(i, per_table), rows));
+      }
+      Value* destination = e_.at(out, e_.times(i, plan_.columns * size_bytes(plan_.result)));
+      if (packed) e_.b.CreateCall(decode, {frame_.args, row, destination});
+      else copy_row(e_.at(table, e_.times(row, plan_.columns * size_bytes(plan_.table))), destination);
+      return Values{};
+    });
+    e_.end_function();
+  }
+
+ private:
+  // Elements [0, count) in full vectors and one masked rest; `count` is known.
+  template <class Body>
+  void vectors(int64_t count, Body body) {
+    e_.loop(e_.num(0), e_.num(count / e_.lanes * e_.lanes), e_.lanes, {}, [&](Value* i, const Values&) {
+      body(i, e_.lanes);
+      return Values{};
+    });
+    if (count % e_.lanes) body(e_.num(count / e_.lanes * e_.lanes), count % e_.lanes);
+  }
+  Value* load_id(Value* pointer) {
+    Value* id = e_.load(e_.memory_type(plan_.ids), pointer);
+    const bool negative = plan_.ids == DType::i8 || plan_.ids == DType::i16 || plan_.ids == DType::i32;
+    return negative ? e_.b.CreateSExt(id, e_.i64) : e_.b.CreateZExtOrTrunc(id, e_.i64);
+  }
+  Value* mask_of(int64_t count) { return count == e_.lanes ? nullptr : e_.tail_mask(e_.num(count)); }
+
+  void copy_row(Value* source, Value* destination) {
+    vectors(plan_.columns, [&](Value* i, int64_t count) {
+      Value* value = e_.load_elements(plan_.table, e_.at(source, e_.times(i, size_bytes(plan_.table))), mask_of(count));
+      e_.store_elements(value, plan_.result, e_.at(destination, e_.times(i, size_bytes(plan_.result))), mask_of(count));
+    });
+  }
+
+  Emitter& e_;
+  const GatherPlan& plan_;
+  KernelFrame frame_{};
+};
+
+void emit(Emitter& e, const GatherPlan& plan, const std::string& symbol, int) { GatherEmitter(e, plan).run(symbol); }
+
+}  // namespace
+
+extern constinit const EmitterDef gather_emitter_def = emitter_def<GatherPlan, emit>();
+
+}  // namespace hone

@@ -1,0 +1,131 @@
+// Gathers and scatters: bytes are copied, whatever they mean, unless updates join the elements that they meet.
+#include "device/x86/copy.h"
+#include "device/x86/emit.h"
+#include "device/x86/emit_def.h"
+#include "kernels/indexed/plan.h"
+
+namespace hone {
+namespace {
+
+using llvm::Value;
+
+class IndexedEmitter {
+ public:
+  IndexedEmitter(Emitter& e, const IndexedPlan& plan) : e_(e), plan_(plan), rank_(static_cast<int>(plan.rank)) {}
+
+  void run(const std::string& symbol) {
+    frame_ = e_.begin_kernel(symbol);
+    data_ = e_.kernel_pointer(frame_, 0), indices_ = e_.kernel_pointer(frame_, 1);
+    updates_ = e_.kernel_pointer(frame_, 2), out_ = e_.kernel_pointer(frame_, 3);
+    slice_ = plan_.slice_bytes ? e_.num(plan_.slice_bytes) : e_.kernel_dim(frame_, 1);
+    if (plan_.scatters)
+      e_.when(e_.b.CreateICmpNE(data_, out_), [&] { emit_copy(e_, data_, out_, e_.kernel_dim(frame_, 2)); });
+    Value *begin = plan_.scatters ? e_.num(0) : frame_.begin,
+          *end = plan_.scatters ? e_.kernel_dim(frame_, 0) : frame_.end;
+    if (plan_.tuples) {
+      e_.loop(begin, end, 1, {}, [&](Value* i, const Values&) {
+        move(by_tuple(i), i);
+        return Values{};
+      });
+    } else {
+      along(0, begin, end, e_.num(0), e_.num(0));
+    }
+    e_.end_function();
+  }
+
+ private:
+  using Joins = IndexedPlan::Joins;
+
+  Value* dim(int i) { return e_.kernel_dim(frame_, kIndexedSizes + i); }
+
+  // Of an axis of `size`, from the front.
+  Value* index_at(Value* number, Value* size) {
+    llvm::Type* type = e_.memory_type(plan_.indices);
+    Value* index = e_.load(type, e_.at(indices_, e_.times(number, size_bytes(plan_.indices))));
+    index = e_.b.CreateSExt(index, e_.i64);
+    return e_.b.CreateSelect(e_.b.CreateICmpSLT(index, e_.num(0)), e_.b.CreateAdd(index, size), index);
+  }
+
+  Value* by_tuple(Value* i) {
+    Value *place = e_.num(0), *first = e_.times(i, rank_);
+    for (int axis = 0; axis < rank_; ++axis) {
+      Value* index = index_at(e_.b.CreateAdd(first, e_.num(axis)), dim(axis));
+      place = e_.b.CreateAdd(place, e_.b.CreateMul(index, dim(rank_ + axis)));
+    }
+    return place;
+  }
+
+  // Loops over the indices' axes from `axis` on, behind `number` of them at `place` of the data.
+  void along(int axis, Value* begin, Value* end, Value* number, Value* place) {
+    e_.loop(begin, end, 1, {}, [&](Value* i, const Values&) {
+      Value* here = e_.b.CreateAdd(place, e_.b.CreateMul(i, dim(rank_ + axis)));
+      Value* index = e_.b.CreateAdd(e_.b.CreateMul(number, dim(axis)), i);
+      if (axis + 1 < rank_) {
+        along(axis + 1, e_.num(0), dim(axis + 1), index, here);
+      } else {
+        Value* own = e_.b.CreateMul(index_at(index, dim(2 * rank_)), dim(2 * rank_ + 1));
+        move(e_.b.CreateAdd(here, own), index);
+      }
+      return Values{};
+    });
+  }
+
+  // The slice at `place` of the data, and that of `number`.
+  void move(Value* place, Value* number) {
+    Value* own = e_.b.CreateMul(number, slice_);
+    if (plan_.joins != Joins::replace) join(e_.at(updates_, own), e_.at(out_, place));
+    else if (plan_.scatters) emit_copy(e_, e_.at(updates_, own), e_.at(out_, place), slice_);
+    else emit_copy(e_, e_.at(data_, place), e_.at(out_, own), slice_);
+  }
+
+  void join(Value* updates, Value* out) {
+    const int bytes = size_bytes(plan_.dtype);
+    if (plan_.slice_bytes == bytes) {
+      const auto element = [&](Value* at) { return e_.widen(plan_.dtype, e_.load(e_.memory_type(plan_.dtype), at)); };
+      e_.store(e_.narrow(plan_.dtype, joined(element(out), element(updates))), out);
+      return;
+    }
+    e_.loop(e_.num(0), e_.b.CreateUDiv(slice_, e_.num(bytes)), e_.lanes, {}, [&](Value* i, const Values&) {
+      Value *offset = e_.times(i, bytes), *left = e_.b.CreateSub(slice_, offset);
+      Value* mask = e_.tail_mask(e_.b.CreateUDiv(left, e_.num(bytes)));
+      const auto elements = [&](Value* at) { return e_.load_elements(plan_.dtype, e_.at(at, offset), mask); };
+      e_.store_elements(joined(elements(out), elements(updates)), plan_.dtype, e_.at(out, offset), mask);
+      return Values{};
+    });
+  }
+
+  // NaN is the smallest and the largest.
+  Value* joined(Value* x, Value* update) {
+    const Scalar scalar = compute_scalar(plan_.dtype);
+    const bool is_sum = plan_.joins == Joins::add, is_min = plan_.joins == Joins::min;
+    if (is_sum || plan_.joins == Joins::mul) {
+      if (is_float(scalar)) return is_sum ? e_.b.CreateFAdd(x, update) : e_.b.CreateFMul(x, update);
+      return is_sum ? e_.b.CreateAdd(x, update) : e_.b.CreateMul(x, update);
+    }
+    const bool has_sign = scalar == Scalar::i32 || scalar == Scalar::i64;
+    Value* stays;
+    if (is_float(scalar)) {
+      stays = is_min ? e_.b.CreateFCmpOLE(x, update) : e_.b.CreateFCmpOGE(x, update);
+      stays = e_.b.CreateOr(stays, e_.b.CreateFCmpUNO(x, x));
+    } else if (has_sign) {
+      stays = is_min ? e_.b.CreateICmpSLE(x, update) : e_.b.CreateICmpSGE(x, update);
+    } else {
+      stays = is_min ? e_.b.CreateICmpULE(x, update) : e_.b.CreateICmpUGE(x, update);
+    }
+    return e_.b.CreateSelect(stays, x, update);
+  }
+
+  Emitter& e_;
+  const IndexedPlan& plan_;
+  const int rank_;
+  KernelFrame frame_{};
+  Value *data_ = nullptr, *indices_ = nullptr, *updates_ = nullptr, *out_ = nullptr, *slice_ = nullptr;
+};
+
+void emit(Emitter& e, const IndexedPlan& plan, const std::string& symbol, int) { IndexedEmitter(e, plan).run(symbol); }
+
+}  // namespace
+
+extern constinit const EmitterDef indexed_emitter_def = emitter_def<IndexedPlan, emit>();
+
+}  // namespace hone

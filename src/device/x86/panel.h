@@ -1,0 +1,52 @@
+// Panels that are built in scratch while a kernel runs: decoded from packed weights, or laid out from an activation.
+// The layout is that of kernels/gemm/shape.h.
+#pragma once
+
+#include "device/x86/emit.h"
+#include "formats/format.h"
+#include "kernels/gemm/shape.h"
+
+namespace hone {
+
+// void(panel, first, scratch): decodes shape.block_k of one prepacked panel from `first` on; rows of scratch are
+// `out_row_bytes` apart. Scales are folded in unless shape.scale_in_loop: into f32 with the one rounding of the
+// format's decode rule; into bf16 pairs where that is exact while the product is a normal number (below 2^-126 bits are
+// cut off, and the dot product counts it as 0 anyway). A global scale that is left for the sums is not.
+llvm::Function* emit_unpack(Emitter& e, const std::string& symbol, const GemmShape& shape, const Format& format,
+                            int64_t out_row_bytes);
+
+// void(a, a_row_bytes, rows, k, scratch): rows of bf16 as f32, one behind the other.
+llvm::Function* emit_widen_rows(Emitter& e, const std::string& symbol);
+
+// void(a, a_row_bytes, rows, k, scratch): rows of shape.k codes of i8 or u8, shape.code_row_bytes() apart in scratch.
+// Bytes are offset where the shape says so; words come as the even ones of each four k, then the odd ones; what is
+// missing of the last four, or of a last step of tiles, is 0.
+llvm::Function* emit_code_rows(Emitter& e, const std::string& symbol, const GemmShape& shape, DType from);
+
+// One code as it is multiplied.
+llvm::Value* multiplied_code(Emitter& e, const GemmShape& shape, DType from, llvm::Value* code);
+
+// void(from, to, quads): so many four codes likewise.
+llvm::Function* emit_code_run(Emitter& e, const std::string& symbol, const GemmShape& shape, DType from);
+
+// void(a, k_bytes, rows, k, scratch): k rows of bf16, `k_bytes` apart, as `rows` columns: in scratch rows of k elements
+// of `type` (f32 or bf16), `out_row_bytes` apart, of which as many as fill a vector are written.
+llvm::Function* emit_turn_rows(Emitter& e, const std::string& symbol, DType type, int64_t out_row_bytes);
+
+// void(a, k_bytes, rows, k, scratch): k columns of `rows` f32, `k_bytes` apart, apart by copied_column_bytes() in
+// scratch.
+llvm::Function* emit_copy_columns(Emitter& e, const std::string& symbol);
+llvm::Value* copied_column_bytes(Emitter& e, llvm::Value* rows);  // GemmShape::column_bytes()
+
+struct PackSpec {
+  DType w = DType::f32;              // f32 or bf16
+  PanelType panel = PanelType::f32;  // pairs only from bf16
+  int vectors = 1;
+};
+// void(w, row_bytes, k, columns, scratch): lays out k x columns elements of a matrix whose rows are inputs (kn: element
+// [k, n]) or outputs (nk: element [n, k]); `w` is the panel's first element, `columns` the valid ones, the rest becomes
+// 0.
+llvm::Function* emit_pack_kn(Emitter& e, const std::string& symbol, const PackSpec& spec);
+llvm::Function* emit_pack_nk(Emitter& e, const std::string& symbol, const PackSpec& spec);
+
+}  // namespace hone

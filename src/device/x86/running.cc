@@ -1,0 +1,93 @@
+// Running sums and products: a vector of neighbouring runs, or one run, step by step along the axis.
+#include "device/x86/emit.h"
+#include "device/x86/emit_def.h"
+#include "kernels/running/plan.h"
+
+namespace hone {
+namespace {
+
+using llvm::Value;
+
+class RunningEmitter {
+ public:
+  RunningEmitter(Emitter& e, const RunningPlan& plan)
+      : e_(e), plan_(plan), bytes_(size_bytes(plan.dtype)), is_float_(is_float(compute_scalar(plan.dtype))) {}
+
+  void run(const std::string& symbol) {
+    const KernelFrame frame = e_.begin_kernel(symbol);
+    Value *x = e_.kernel_pointer(frame, 0), *out = e_.kernel_pointer(frame, 1), *length = e_.kernel_dim(frame, 1),
+          *inner = e_.kernel_dim(frame, 2);
+    Value* blocks = e_.b.CreateUDiv(e_.b.CreateAdd(inner, e_.num(e_.lanes - 1)), e_.num(e_.lanes));
+    e_.loop(frame.begin, frame.end, 1, {}, [&](Value* item, const Values&) {
+      Value* column = e_.times(e_.b.CreateURem(item, blocks), e_.lanes);
+      Value* run = e_.b.CreateMul(e_.b.CreateUDiv(item, blocks), e_.b.CreateMul(length, inner));
+      Value* offset = e_.times(e_.b.CreateAdd(run, column), bytes_);
+      Value* result = offset;
+      if (plan_.whole) {
+        Value* before = e_.b.CreateMul(e_.b.CreateUDiv(item, blocks), inner);
+        result = e_.times(e_.b.CreateAdd(before, column), bytes_);
+      }
+      const auto along = [&](Value* mask) { steps(e_.at(x, offset), e_.at(out, result), length, inner, mask); };
+      if (plan_.single) {
+        along(nullptr);
+      } else {
+        Value *left = e_.b.CreateSub(inner, column), *is_full = e_.b.CreateICmpSGE(left, e_.num(e_.lanes));
+        e_.when(is_full, [&] { along(nullptr); });
+        e_.when(e_.b.CreateNot(is_full), [&] { along(e_.tail_mask(left)); });
+      }
+      return Values{};
+    });
+    e_.end_function();
+  }
+
+ private:
+  void steps(Value* x, Value* out, Value* length, Value* inner, Value* mask) {
+    Value* step = e_.times(inner, bytes_);
+    Value* first = plan_.reverse ? e_.b.CreateMul(e_.b.CreateSub(length, e_.num(1)), step) : e_.num(0);
+    if (plan_.reverse) step = e_.b.CreateNeg(step);
+    const Emitter::Moving moving[] = {{e_.at(x, first), step}, {e_.at(out, first), step}};
+    const Values all = e_.walk(length, moving, {nothing()}, [&](const Values& at, const Values& before) {
+      Value* total = joined(before[0], load(at[0], mask));
+      if (!plan_.whole) store(plan_.exclusive ? before[0] : total, at[1], mask);
+      return Values{total};
+    });
+    if (plan_.whole) store(all[0], out, mask);
+  }
+
+  llvm::Type* wide() const {  // of totals
+    llvm::Type* own = is_float_ ? e_.f64 : e_.scalar_type(compute_scalar(plan_.dtype));
+    return plan_.single ? own : e_.vec(own);
+  }
+  Value* nothing() const {
+    if (!is_float_) return llvm::ConstantInt::get(wide(), plan_.product);
+    return llvm::ConstantFP::get(wide(), plan_.product);
+  }
+  Value* joined(Value* total, Value* element) {
+    if (is_float_) return plan_.product ? e_.b.CreateFMul(total, element) : e_.b.CreateFAdd(total, element);
+    return plan_.product ? e_.b.CreateMul(total, element) : e_.b.CreateAdd(total, element);
+  }
+
+  Value* load(Value* pointer, Value* mask) {
+    Value* element = plan_.single ? e_.widen(plan_.dtype, e_.load(e_.memory_type(plan_.dtype), pointer))
+                                  : e_.load_elements(plan_.dtype, pointer, mask);
+    return element->getType() == wide() ? element : e_.b.CreateFPExt(element, wide());
+  }
+  void store(Value* total, Value* pointer, Value* mask) {
+    if (plan_.dtype == DType::f32) total = e_.b.CreateFPTrunc(total, total->getType()->getWithNewType(e_.f32));
+    if (plan_.single) e_.store(e_.narrow(plan_.dtype, total), pointer);
+    else e_.store_elements(total, plan_.dtype, pointer, mask);
+  }
+
+  Emitter& e_;
+  const RunningPlan& plan_;
+  const int bytes_;
+  const bool is_float_;
+};
+
+void emit(Emitter& e, const RunningPlan& plan, const std::string& symbol, int) { RunningEmitter(e, plan).run(symbol); }
+
+}  // namespace
+
+extern constinit const EmitterDef running_emitter_def = emitter_def<RunningPlan, emit>();
+
+}  // namespace hone

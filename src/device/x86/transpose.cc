@@ -1,0 +1,117 @@
+// Transposes: squares of lanes x lanes elements change rows and columns in registers.
+//
+// An item is one square high and a run of squares wide. Where x has fewer rows or columns than a square, their number
+// is part of the plan: what lies beyond is neither loaded nor shuffled nor stored.
+#include <algorithm>
+
+#include "device/x86/emit.h"
+#include "device/x86/emit_def.h"
+#include "device/x86/square.h"
+#include "device/x86/tile.h"
+#include "kernels/transpose/plan.h"
+
+namespace hone {
+namespace {
+
+using llvm::Value;
+
+class TransposeEmitter {
+ public:
+  TransposeEmitter(Emitter& e, const TransposePlan& plan)
+      : e_(e),
+        plan_(plan),
+        dtype_(plan.element_bytes == 4   ? DType::u32
+               : plan.element_bytes == 2 ? DType::u16
+                                         : DType::u8) {}
+
+  void run(const std::string& symbol) {
+    llvm::Function* square = square_function(symbol + "_square");
+    const KernelFrame frame = e_.begin_kernel(symbol);
+    allow_spills(frame.function);
+    Value *x = e_.kernel_pointer(frame, 0), *out = e_.kernel_pointer(frame, 1);
+    Value* rows = plan_.rows ? e_.num(plan_.rows) : e_.kernel_dim(frame, 1);
+    Value* columns = plan_.columns ? e_.num(plan_.columns) : e_.kernel_dim(frame, 2);
+    const auto bytes = [&](int dim) { return e_.times(e_.kernel_dim(frame, dim), plan_.element_bytes); };
+    Value *x_plane = bytes(3), *out_plane = bytes(4), *x_row = bytes(5), *out_row = bytes(6);
+    const auto pieces = [&](Value* count, int64_t piece) {
+      return e_.b.CreateUDiv(e_.b.CreateAdd(count, e_.num(piece - 1)), e_.num(piece));
+    };
+    Value *down = pieces(rows, kTransposeSquares * e_.lanes), *across = pieces(columns, e_.lanes);
+    e_.loop(frame.begin, frame.end, 1, {}, [&](Value* item, const Values&) {
+      Value* first_row = e_.times(e_.b.CreateURem(item, down), kTransposeSquares * e_.lanes);
+      Value* rest = e_.b.CreateUDiv(item, down);
+      Value* column = e_.times(e_.b.CreateURem(rest, across), e_.lanes);
+      Value* plane = e_.b.CreateUDiv(rest, across);
+      Value* from = e_.at(e_.at(x, e_.b.CreateMul(plane, x_plane)), e_.times(column, plan_.element_bytes));
+      Value* to = e_.at(e_.at(out, e_.b.CreateMul(plane, out_plane)), e_.b.CreateMul(column, out_row));
+      Value* end = e_.b.CreateBinaryIntrinsic(llvm::Intrinsic::smin, rows,
+                                              e_.b.CreateAdd(first_row, e_.num(kTransposeSquares * e_.lanes)));
+      e_.loop(first_row, end, e_.lanes, {}, [&](Value* row, const Values&) {
+        e_.b.CreateCall(square, {e_.at(from, e_.b.CreateMul(row, x_row)), e_.at(to, e_.times(row, plan_.element_bytes)),
+                                 x_row, out_row, e_.b.CreateSub(rows, row), e_.b.CreateSub(columns, column)});
+        return Values{};
+      });
+      return Values{};
+    });
+    e_.end_function();
+  }
+
+ private:
+  // void(x, out, row bytes of x, of out, rows left, columns left): one square, or what is left of it.
+  llvm::Function* square_function(const std::string& symbol) {
+    llvm::Type* const params[] = {e_.ptr, e_.ptr, e_.i64, e_.i64, e_.i64, e_.i64};
+    llvm::Function* f = e_.begin_function(symbol, e_.b.getVoidTy(), params, false);
+    allow_spills(f);
+    Value *rows = plan_.rows ? e_.num(plan_.rows) : f->getArg(4),
+          *columns = plan_.columns ? e_.num(plan_.columns) : f->getArg(5), *lanes = e_.num(e_.lanes);
+    Value* plain = e_.b.CreateAnd(plan_.rows ? e_.b.getTrue() : e_.b.CreateICmpSGE(rows, lanes),
+                                  plan_.columns ? e_.b.getTrue() : e_.b.CreateICmpSGE(columns, lanes));
+    e_.when(plain, [&] { square(f, plan_.rows ? rows : lanes, plan_.columns ? columns : lanes); });
+    e_.when(e_.b.CreateNot(plain), [&] { square(f, rows, columns); });
+    e_.end_function();
+    return f;
+  }
+
+  // The first `rows` and `columns` of a square; constants leave out what they rule out.
+  void square(llvm::Function* f, Value* rows, Value* columns) {
+    const auto lies_in = [&](int i, Value* count) { return e_.b.CreateICmpSGT(count, e_.num(i)); };
+    const auto mask_of = [&](Value* count, Value* condition) -> Value* {  // null: all lanes
+      auto* known = llvm::dyn_cast<llvm::ConstantInt>(count);
+      if (known && known->getSExtValue() >= e_.lanes && llvm::isa<llvm::Constant>(condition)) return nullptr;
+      return e_.b.CreateAnd(e_.tail_mask(count), e_.splat(condition));
+    };
+    const auto never = [](Value* condition) {
+      auto* known = llvm::dyn_cast<llvm::ConstantInt>(condition);
+      return known && known->isZero();
+    };
+    Values values;
+    for (int r = 0; r < e_.lanes; ++r) {
+      Value* inside = lies_in(r, rows);
+      if (never(inside)) values.push_back(e_.c_i32(0));
+      else
+        values.push_back(
+            e_.load_elements(dtype_, e_.at(f->getArg(0), e_.times(f->getArg(2), r)), mask_of(columns, inside)));
+    }
+    values = transpose_square(e_, std::move(values));
+    for (int c = 0; c < e_.lanes; ++c) {
+      Value* inside = lies_in(c, columns);
+      if (never(inside)) continue;
+      e_.store_elements(values[static_cast<size_t>(c)], dtype_, e_.at(f->getArg(1), e_.times(f->getArg(3), c)),
+                        mask_of(rows, inside));
+    }
+  }
+
+  Emitter& e_;
+  const TransposePlan& plan_;
+  const DType dtype_;
+};
+
+void emit(Emitter& e, const TransposePlan& plan, const std::string& symbol, int) {
+  TransposeEmitter(e, plan).run(symbol);
+}
+
+}  // namespace
+
+extern constinit const EmitterDef transpose_emitter_def = emitter_def<TransposePlan, emit>();
+
+}  // namespace hone

@@ -1,0 +1,65 @@
+// Reductions of columns: over axes that have others behind them.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "ir/graph.h"
+#include "kernels/epilogue.h"
+#include "kernels/kernel.h"
+
+namespace hone {
+
+// out[m, :] = program(reductions over the rows of matrix m), for matrices [rows, columns] one behind the other. What is
+// reduced is computed from the operands, which lie along the matrices (Access: m counts the rows of all).
+//   pointers  operands, then results; where a matrix is reduced in parts [parts, reductions, columns] f32: `part` has
+//             them behind the operands and `join` in front of the results
+//   dims      [0] rows of a matrix, [1] columns, [2] matrices, [3] rows of a part, [4] parts (both by launch()), then
+//             the row stride of each operand in elements, then the period of each: operand row = row % period where it
+//             is > 0, else row
+//   items     (matrix or part, block of columns); join: blocks of columns
+//   elements  args: operands.  program  args: [0] rows (f32), [1+j] the value of reduction j
+// A part is added up row by row and parts in their order, in one item as in several.
+struct ColumnsPlan {
+  enum class Task : uint8_t { whole, part, join } task = Task::whole;
+  struct Step {
+    int kind = 0;  // Reduction::Kind
+    Program element;
+    static constexpr auto fields() { return std::tuple(field("kind", &Step::kind), field("element", &Step::element)); }
+  };
+  std::vector<Epilogue::Operand> operands;
+  std::vector<Step> reductions;
+  Program program;
+  std::vector<DType> results;
+  static constexpr auto fields() {
+    return std::tuple(field("task", &ColumnsPlan::task), field("operands", &ColumnsPlan::operands),
+                      field("reductions", &ColumnsPlan::reductions), field("program", &ColumnsPlan::program),
+                      field("results", &ColumnsPlan::results));
+  }
+  static const KernelDef& kernel();
+};
+
+inline constexpr int64_t kColumnsAtOnce = 1024;    // of a block: its sums fill a part of the first-level cache
+inline constexpr int kColumnsFirstOperandDim = 5;  // position in dims
+
+// The most parts that a matrix falls into.
+int64_t most_parts(int64_t columns);
+int64_t rows_of_part(int64_t rows, int64_t columns);
+int64_t parts_bytes(int64_t columns, int64_t reductions);  // of the most parts
+
+// Whether a node reduces axes that have others behind them.
+bool reduces_columns(const Graph& graph, NodeId n);
+
+// Such a node: arg 0 of `element` is the operand's; of `result` [0] rows, [1+j] the value of reduction j, which it is.
+// None where results are not one for each column.
+struct ColumnReduction {
+  Reduction::Kind kind;
+  Expr element, result;
+};
+std::optional<ColumnReduction> column_reduction(const Graph& graph, NodeId n, size_t j);
+
+Support lower_columns(const Lowering& lowering, Prepared& prepared);
+
+}  // namespace hone

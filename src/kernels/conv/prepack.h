@@ -1,0 +1,13 @@
+// Weights of a convolution, [groups * n, k] or plain [groups * n, channels, height, width], of a turned plan
+// [groups * channels, n, height, width]; one group's panels behind the other's.
+#pragma once
+
+#include "kernels/conv/plan.h"
+
+namespace hone {
+
+std::string prepack_key(const ConvPlan& plan, const Target& target);
+int64_t prepacked_bytes(const ConvPlan& plan, const Target& target);
+void prepack(const ConvPlan& plan, const Target& target, const Tensor& weights, int threads, std::byte* out);
+
+}  // namespace hone

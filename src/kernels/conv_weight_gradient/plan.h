@@ -1,0 +1,39 @@
+// Gradients of the weights of convolutions.
+#pragma once
+
+#include <cstdint>
+
+#include "kernels/kernel.h"
+#include "kernels/plane_window.h"
+
+namespace hone {
+
+// dW[o,c,tap] = Σ over images and places of d[n,y,x,o] · x[n,·,·,c], at the element of x that the tap lies on there;
+// channels last, in `groups` separate groups of channels. Where there are several parts of the places, each is summed
+// by itself, and the parts are joined in a second step.
+//   pointers  [0] d, [1] x, [2] what the parts add up to, [parts, dW], or null where it is always one, [3] dW
+//   dims      [0] images, [2] to [9] the sizes of the plane and of the window (plane_window.h), from [32] on what
+//             launch() derives (shape.h)
+//   items     sum: parts * groups * blocks of outputs * blocks of channels; join: elements of dW
+struct ConvWeightGradientPlan {
+  enum class Task : uint8_t { sum, join } task = Task::sum;
+  PlaneWindow window;        // on any plane
+  bool only_places = false;  // a window of one pixel and no padding: what lies between the places of x is not read
+  int64_t groups = 1, channels = 1, outputs = 1;  // channels of x and of d, in one group
+  DType x = DType::f32, d = DType::f32;
+  bool matrix = false;  // dW is [O, window * C/groups], else [O, C/groups, window]
+  int64_t elements() const { return groups * outputs * channels * window.taps(); }  // of dW
+  static constexpr auto fields() {
+    return std::tuple(field("task", &ConvWeightGradientPlan::task), field("window", &ConvWeightGradientPlan::window),
+                      field("only_places", &ConvWeightGradientPlan::only_places),
+                      field("groups", &ConvWeightGradientPlan::groups),
+                      field("channels", &ConvWeightGradientPlan::channels),
+                      field("outputs", &ConvWeightGradientPlan::outputs), field("x", &ConvWeightGradientPlan::x),
+                      field("d", &ConvWeightGradientPlan::d), field("matrix", &ConvWeightGradientPlan::matrix));
+  }
+  static const KernelDef& kernel();
+};
+
+Support lower_conv_weight_gradient(const Lowering& lowering, Prepared& prepared);
+
+}  // namespace hone

@@ -1,0 +1,75 @@
+// Matrix products.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "kernels/epilogue.h"
+#include "kernels/kernel.h"
+
+namespace hone {
+
+// C[M,N] = epilogue(A[M,K] · W), batched. W is laid out by prepack() (prepack.h), or an activation packed on the fly,
+// a block of K after the other where K is long.
+//   pointers  [0] A, [1] W, then epilogue operands, then results
+//   dims      [0] M, [1] batches, batch strides in elements of [2] A, [3] W (0: shared), [4] the result,
+//             [5] A row stride (by columns: from k to k), [6] W row stride (activations only), [7] inner batches: batch
+//             = outer * inner + h, [8] [9] [10] strides of the inner batch for A, W, result, [11] N and [12] K
+//             (activations only), [13] rows of A in an item, from launch(); then from [14] for each `full` operand its
+//             row stride (0 = that of the result), and behind these that of the result where it is kAnyStride; from
+//             [32] for each loop of batches between the outer and the inner one, the outer first, how many and the
+//             strides for A, W, result. `full` operands have the batch strides of the result; `row` ones hold
+//             [batches, M]
+//   items     batches * blocks of rows * panel_items
+//   program   arg 0 = the sum over K, f32, or i32 where codes are multiplied; arg 1+i = epilogue operand i. Results are
+//   [M,N], with rows `n` apart unless
+//             result_row_stride says otherwise
+struct GemmPlan : Epilogue {
+  // Rows of an activation W are outputs (n,k) or inputs (k,n).
+  enum class Weights : uint8_t { prepacked, activation_nk, activation_kn };
+  int64_t n = 0, k = 0;  // of activations, 0: dims[11], dims[12]
+  // f32 or bf16: products are exact in bf16 pairs, sums are f32. i8 or u8: codes, beside weights of i8, sums are i32.
+  DType a = DType::f32;
+  bool a_by_columns = false;  // A is given transposed, [K,M]; W is an activation then
+  Weights weights = Weights::prepacked;
+  DType w = DType::f32;  // f32, bf16 or, beside codes, i8 when not packed
+  std::string w_format;  // canonical format string of packed weights, "" otherwise
+  // Prepacked weights lie as tile registers read them, which multiply more than kFewRows rows (fits_tiles()).
+  bool by_tiles = false;
+  // The M that there is code for, which may be any; with few of them code is shorter, and its results have the same
+  // bits.
+  struct Rows {
+    int64_t least = 1, most = 0;    // most 0: no bound
+    int shortest = 0, tallest = 0;  // strips of more than kFewRows rows; 0: any
+    static constexpr auto fields() {
+      return std::tuple(field("least", &Rows::least), field("most", &Rows::most), field("shortest", &Rows::shortest),
+                        field("tallest", &Rows::tallest));
+    }
+  };
+  Rows rows;
+  int64_t middle_loops = 0;  // of batches, between the outer and the inner one
+  bool multiplies_codes() const { return w == DType::i8; }
+  int64_t a_row_stride = 0;  // elements, when constant: faster addresses; 0: dims[5]
+  static constexpr int64_t kAnyStride = -1;
+  int64_t result_row_stride = 0;  // elements; 0: n; kAnyStride: as in dims
+  static constexpr auto fields() {
+    return std::tuple_cat(
+        Epilogue::fields(),
+        std::tuple(field("n", &GemmPlan::n), field("k", &GemmPlan::k), field("a", &GemmPlan::a),
+                   field("a_by_columns", &GemmPlan::a_by_columns), field("weights", &GemmPlan::weights),
+                   field("w", &GemmPlan::w), field("w_format", &GemmPlan::w_format),
+                   field("by_tiles", &GemmPlan::by_tiles), field("rows", &GemmPlan::rows),
+                   field("middle_loops", &GemmPlan::middle_loops), field("a_row_stride", &GemmPlan::a_row_stride),
+                   field("result_row_stride", &GemmPlan::result_row_stride)));
+  }
+  static const KernelDef& kernel();
+};
+
+// Positions in dims.
+inline constexpr int kGemmN = 11, kGemmK = 12, kGemmBlockRows = 13, kGemmFullStrides = 14, kGemmMiddleLoops = 32;
+inline constexpr size_t kMostBatchLoops = 2 + (std::tuple_size_v<KernelDims> - kGemmMiddleLoops) / 4;
+
+Support lower_gemm(const Lowering& lowering, Prepared& prepared);
+
+}  // namespace hone

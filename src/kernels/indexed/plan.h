@@ -1,0 +1,43 @@
+// Elements or slices at places that indices say: gathers and scatters.
+#pragma once
+
+#include <cstdint>
+
+#include "kernels/kernel.h"
+
+namespace hone {
+
+// Gather: out[i] = data[place(i)]. Scatter: out = data, then out[place(i)] = updates[i] in the order of i, or what
+// `joins` makes of both. A place is where a tuple of indices leads, one for each of the first axes, or the place of the
+// index itself but for the axis that it counts along. Negative indices count from the end; the caller has checked that
+// all are in range.
+//   pointers  [0] data, [1] indices, [2] updates (scatter) or null, [3] out
+//   dims      [0] tuples, or indices along the first axis, [1] bytes of a slice, [2] bytes of the data, [3] number of
+//             indices, then from [4]
+//             tuples: for each of `rank` axes its size, then for each the bytes from one to the next
+//             along an axis: for each of `rank` axes how many indices, then for each the bytes from one to the next (0
+//             for that axis), then its size and its bytes
+//   items     gather: as many as dims[0]; scatter: 1
+struct IndexedPlan {
+  enum class Joins : uint8_t { replace, add, mul, min, max };
+  bool scatters = false;
+  bool tuples = true;       // else one index for each element, along an axis
+  int64_t rank = 1;         // of a tuple, or of the indices
+  int64_t slice_bytes = 0;  // 0: dims[1]
+  DType indices = DType::i64;
+  Joins joins = Joins::replace;
+  DType dtype = DType::f32;  // of elements that are joined
+  static constexpr auto fields() {
+    using P = IndexedPlan;
+    return std::tuple(field("scatters", &P::scatters), field("tuples", &P::tuples), field("rank", &P::rank),
+                      field("slice_bytes", &P::slice_bytes), field("indices", &P::indices), field("joins", &P::joins),
+                      field("dtype", &P::dtype));
+  }
+  static const KernelDef& kernel();
+};
+
+inline constexpr int kIndexedSizes = 4;  // position in dims
+
+Support lower_indexed(const Lowering& lowering, Prepared& prepared);
+
+}  // namespace hone

@@ -1,0 +1,398 @@
+#include "kernels/lower.h"
+
+#include <algorithm>
+
+#include "base/stop.h"
+#include "ir/flops.h"
+#include "ir/pointwise.h"
+#include "kernels/kernel_sizes.h"
+#include "kernels/lowering.h"
+#include "kernels/shapes.h"
+#include "ops/calls.h"
+
+namespace hone {
+namespace {
+
+// Bytes that an operand or result moves; of a table whose rows are numbered, only the rows that are read.
+template <class ShapeOf>
+double bytes_of(const Graph& graph, const Step& step, ValueId v, const ShapeOf& shape_of) {
+  const auto shape = shape_of(v);
+  const double elements = static_cast<double>(element_count(shape));
+  const TensorType& type = graph.type(v);
+  const double each = type.is_packed()
+                          ? static_cast<double>(plane_bytes(*type.format, shape).total()) / std::max(elements, 1.0)
+                      : type.dtype == DType::string ? 0
+                                                    : size_bytes(type.dtype);
+  const std::optional<RowNumbers> numbers = step.plan ? step.plan->kernel().row_numbers : std::nullopt;
+  if (!numbers || step->pointers[static_cast<size_t>(numbers->table)].value != v) return each * elements;
+  return each * static_cast<double>(element_count(shape_of(step->group.results[0])));
+}
+
+template <class ShapeOf>
+StepWork work_with(const Graph& graph, const Step& step, const ShapeOf& shape_of) {
+  StepWork work;
+  if (step->is_rest) return work;
+  for (NodeId n : step->group.nodes) work.flops += node_flops(graph, n);
+  work.bytes = step->moved_bytes;
+  if (work.bytes > 0) return work;
+  for (ValueId v : step->reads) {
+    const double bytes = bytes_of(graph, step, v, shape_of);
+    work.bytes += bytes;
+    if (graph.constant(v)) work.weight_bytes += bytes;
+  }
+  for (ValueId v : step->writes) work.bytes += bytes_of(graph, step, v, shape_of);
+  return work;
+}
+
+}  // namespace
+
+int64_t rows_of(const std::vector<int64_t>& shape) {
+  int64_t rows = 1;
+  for (size_t i = 0; i + 1 < shape.size(); ++i) rows *= shape[i];
+  return rows;
+}
+
+const Expr& ExprBuilderForGroup::get(ValueId v) {
+  if (auto found = exprs_.find(v); found != exprs_.end()) return found->second;
+  const int position = first_operand_ + static_cast<int>(operands_.size());
+  operands_.push_back(v);
+  return exprs_.emplace(v, Expr::arg(position, compute_scalar(graph_.type(v).dtype))).first->second;
+}
+
+void ExprBuilderForGroup::apply(NodeId n) {
+  const Node& node = graph_.node(n);
+  std::vector<Expr> operands;
+  std::vector<DType> dtypes;
+  for (ValueId v : node.operands) {
+    operands.push_back(v == kNone ? Expr() : get(v));
+    dtypes.push_back(v == kNone ? DType::f32 : graph_.type(v).dtype);
+  }
+  define(node.results[0], pointwise_expr(*node.op, operands, dtypes, node.attributes));
+}
+
+Program program_of(ExprBuilderForGroup& builder, const Graph& graph, const std::vector<ValueId>& results) {
+  std::vector<Expr> roots;
+  for (ValueId v : results) roots.push_back(typed(compute_scalar(graph.type(v).dtype), builder.get(v)));
+  return flatten(roots);
+}
+
+Shape Lowering::shape(ValueId v) const { return sizes ? to_shape(sizes->shape(v)) : graph.type(v).shape; }
+std::vector<int64_t> Lowering::fixed_shape(ValueId v) const {
+  if (!sizes) return constant_shape(graph.type(v).shape);
+  const std::span<const int64_t> shape = sizes->shape(v);
+  return {shape.begin(), shape.end()};
+}
+Shape Lowering::strides(ValueId v) const {
+  if (!lies_apart(v)) return dense_strides(shape(v));
+  asked.insert(v);
+  Shape strides = apart->at(v);
+  if (sizes)
+    for (Dim& stride : strides) stride = stride.substitute(sizes->bindings());
+  return strides;
+}
+std::optional<Dim> Lowering::row_stride(ValueId v, const Dim& length) const {
+  if (!lies_apart(v)) return length;
+  const Shape own = shape(v);
+  Dim rows = 1, covered = 1;  // the row is the last dimensions
+  size_t first = own.size();
+  while (first > 0 && !(covered == length)) covered = covered * own[--first];
+  if (!(covered == length)) return std::nullopt;
+  for (size_t i = 0; i < first; ++i) rows = rows * own[i];
+  const std::optional<Shape> lies = view_strides(own, strides(v), {rows, length});
+  if (!lies || !(length == Dim(1) || (*lies)[1] == Dim(1))) return std::nullopt;
+  return (*lies)[0];
+}
+const Tensor* Lowering::constant(ValueId v) const {
+  if (v == kNone) return nullptr;
+  const Tensor* constant = graph.constant(v);
+  return constant || !sizes ? constant : sizes->known(v);
+}
+bool Lowering::is_laid_out(ValueId v) const {
+  const Value& value = graph.value(v);
+  return constant(v) || value.type.is_packed() || (value.role == InputRole::parameter && graph.update_of(v) == kNone);
+}
+Attributes Lowering::attributes(NodeId n) const {
+  const Attributes& own = graph.node(n).attributes;
+  return sizes && is_symbolic(own) ? substituted(own, sizes->bindings()) : own;
+}
+
+Support Lowering::open_sizes(const Group& group) const {
+  if (sizes) return {};
+  const auto is_open = [&](ValueId v) { return v != kNone && !is_constant(graph.type(v).shape); };
+  for (NodeId n : group.nodes)
+    if (std::ranges::any_of(graph.node(n).operands, is_open) || std::ranges::any_of(graph.node(n).results, is_open) ||
+        is_symbolic(graph.node(n).attributes))
+      return {"its kernels are made for each size"};
+  return {};
+}
+
+std::vector<DType> Lowering::dtypes(const std::vector<ValueId>& values) const {
+  std::vector<DType> result;
+  for (ValueId v : values) result.push_back(graph.type(v).dtype);
+  return result;
+}
+
+void Lowering::bind(StepFrame& step, ValueId v, Plane plane, int64_t offset) {
+  step.pointers.push_back({plane, v, offset});
+}
+
+void Lowering::bind_made(StepFrame& step, Tensor table) {
+  step.pointers.push_back({Plane::made, kNone, std::ssize(step.made)});
+  step.made.push_back(std::move(table));
+}
+
+bool Lowering::in_group(const Group& group, NodeId n) const {
+  return n != kNone && std::find(group.nodes.begin(), group.nodes.end(), n) != group.nodes.end();
+}
+
+std::set<NodeId> Lowering::behind_anchor(const Group& group) const {
+  std::set<NodeId> behind{group.anchor};
+  for (NodeId n : group.nodes)
+    for (ValueId v : graph.node(n).operands)
+      if (v != kNone && behind.contains(graph.producer(v))) behind.insert(n);
+  return behind;
+}
+
+namespace {
+
+// Whether all that lies apart is taken as it lies.
+Support strides_support(const Lowering& lowering, const StepDraft& step) {
+  for (const PointerBinding& pointer : step.pointers)
+    if (lowering.lies_apart(pointer.value) && !lowering.asked.contains(pointer.value))
+      return {fmt::format("the elements of %{} lie apart", lowering.graph.value(pointer.value).name)};
+  return {};
+}
+
+// By the first class that agrees, in the order in which they are asked.
+Support lowered(const Lowering& lowering, const Group& group, Prepared& prepared) {
+  if (Support r = elements_support(lowering.graph, group); !r.supported()) return r;
+  Support support{fmt::format("no code generation for {}", lowering.graph.node(group.nodes[0]).op->name)};
+  for (const KernelDef* kernel : group.kernels) {
+    prepared = {};
+    prepared.steps.emplace_back().group = group;
+    lowering.asked.clear();
+    support = kernel->lower(lowering, prepared);
+    for (const StepDraft& step : prepared.steps) {
+      if (support.supported() && step.plan) support = supports(*step.plan, lowering.target);
+      if (support.supported() && lowering.apart) support = strides_support(lowering, step);
+    }
+    if (support.supported()) return support;
+  }
+  return support;
+}
+
+LaidGraph laid_out(Graph graph, const LowerOptions& options, const Layouts& layouts) {
+  if (layouts.empty()) return {std::move(graph), {}};
+  check_constant_sizes(graph);  // before anything multiplies them
+  return laid_graph(std::move(graph), layouts, options.fuse,
+                    [&](const Graph& laid, const ApartValues& apart, const Group& group) {
+                      Formulas formulas;
+                      Prepared prepared;
+                      const Lowering lowering{laid, options.target, options.no_winograd, formulas, nullptr, &apart};
+                      return lowered(lowering, group, prepared).supported();
+                    });
+}
+
+}  // namespace
+
+struct PreparedGraph::Impl {
+  // What a group was prepared to.
+  struct Steps {
+    std::vector<Step> steps;
+    std::function<Support(const RunSizes& sizes, StepCall& placed)> place;  // completes the last; null: complete
+  };
+  // One group on its way to steps. Prepared once; a group that can't be is prepared for each run's sizes.
+  struct Unit {
+    Group group;
+    std::optional<Steps> prepared;
+    std::vector<Unit> alone;  // its nodes as groups of their own, made when the sizes of a run ask for that
+  };
+
+  Graph graph;
+  LowerOptions options;
+  Formulas formulas;
+  GraphSizes graph_sizes;
+  std::vector<ValueId> alias_of;
+  std::vector<Unit> units;
+  std::vector<std::pair<ValueId, ValueId>> views;  // of what, and the view
+  std::vector<ValueId> in_memory;
+  ApartValues apart;
+  std::vector<std::pair<ValueId, std::vector<Extent>>> strides;  // likewise
+  bool open;                                                     // some size or stride is
+
+  Impl(LaidGraph laid, LowerOptions o)
+      : graph(std::move(laid.graph)),
+        options(std::move(o)),
+        graph_sizes(graph, formulas),
+        apart(std::move(laid.apart)),
+        open(!graph_sizes.open_values().empty() || !apart.empty()) {
+    for (const auto& [v, own] : apart) {
+      std::vector<Extent>& extents = strides.emplace_back(v, std::vector<Extent>()).second;
+      for (const Dim& stride : own) extents.push_back(formulas.extent(stride));
+    }
+    alias_of.resize(graph.value_capacity());
+    for (size_t v = 0; v < alias_of.size(); ++v) alias_of[v] = static_cast<ValueId>(v);
+    check_constant_sizes(graph);
+    in_memory = values_in_memory(graph);
+    if (!open) check_sizes(graph, RunSizes(graph), {}, in_memory);  // before anything multiplies them
+    for (Group& group : fuse(graph, options.fuse)) {
+      check_stop();
+      if (group.results.empty()) continue;  // dead code
+      if (group.view) {
+        const Node& node = graph.node(group.anchor);
+        alias_of[static_cast<size_t>(node.results[0])] = alias_of[static_cast<size_t>(node.operands[0])];
+        views.emplace_back(node.operands[0], node.results[0]);
+      } else {
+        units.push_back({std::move(group), {}, {}});
+        if (open) units.back().prepared = prepared_for_any(units.back().group);
+      }
+    }
+  }
+
+  RunSizes sizes(Bindings bindings, std::map<ValueId, Tensor> known) const {
+    return graph_sizes.of_run(formulas, std::move(bindings), std::move(known));
+  }
+
+  Support prepare(const Group& group, const RunSizes* actual, Steps& steps) {
+    const Lowering lowering{graph,    options.target, options.no_winograd,
+                            formulas, actual,         apart.empty() ? nullptr : &apart};
+    Prepared prepared;
+    Support support = lowered(lowering, group, prepared);
+    if (!support.supported()) return support;
+    for (StepDraft& step : prepared.steps)
+      steps.steps.push_back(finished(lowering, std::move(step), prepared.place || step.plan));
+    steps.place = std::move(prepared.place);
+    return support;
+  }
+
+  std::optional<Steps> prepared_for_any(const Group& group) {
+    Steps steps;
+    if (!prepare(group, nullptr, steps).supported()) return std::nullopt;
+    return steps;
+  }
+
+  // With what follows from the group: name, reads, writes.
+  Step finished(const Lowering& lowering, StepDraft step, bool compiled) {
+    const Group& group = step.group;
+    step.name = graph.value(group.results.empty() ? graph.node(group.nodes[0]).results[0] : group.results[0]).name;
+    std::set<ValueId> pointed_to, read;
+    for (const PointerBinding& pointer : step.pointers) pointed_to.insert(pointer.value);
+    const auto bound = [&](ValueId v) { return !compiled || pointed_to.contains(v); };
+    for (NodeId n : group.nodes)
+      for (ValueId v : graph.node(n).operands)
+        if (v != kNone && !lowering.in_group(group, graph.producer(v)) && bound(v) && read.insert(v).second)
+          step.reads.push_back(v);
+    // Where a kernel reads what a node's operand was made from instead of it.
+    const auto is_own = [&](ValueId v) { return lowering.in_group(group, graph.producer(v)); };
+    for (ValueId v : pointed_to)
+      if (v != kNone && !is_own(v) && read.insert(v).second) step.reads.push_back(v);
+    step.writes =
+        compiled ? static_cast<const std::vector<ValueId>&>(group.results) : graph.node(group.nodes[0]).results;
+    std::erase_if(step.writes, [&](ValueId v) { return !bound(v); });
+    StepFrame& frame = step;
+    return {std::make_shared<const StepFrame>(std::move(frame)), std::move(step)};
+  }
+
+  LoweredGraph place(const RunSizes& sizes) {
+    RunSizes actual = sizes;
+    if (open) check_sizes(graph, actual, graph_sizes.open_values(), in_memory);
+    LoweredGraph lowered{.steps = {}, .alias_of = alias_of};
+    lowered.steps.reserve(units.size());
+    for (const auto& [v, extents] : strides)
+      for (Extent extent : extents) lowered.strides[v].push_back(actual.of(extent));
+    for (const auto& [from, to] : views) check_view(from, to, actual);
+    for (Unit& unit : units) {
+      check_stop();
+      place(unit, actual, lowered.steps);
+    }
+    drop_unread(lowered.steps);
+    return lowered;
+  }
+
+  // Moves that nobody reads: products, attention and other moves read what was transposed, gathered, repeated or cut.
+  void drop_unread(std::vector<Step>& steps) const {
+    std::vector<bool> is_read(graph.value_capacity(), false);
+    const auto mark = [&](ValueId v) { is_read[static_cast<size_t>(alias_of[static_cast<size_t>(v)])] = true; };
+    for (const Output& output : graph.outputs()) mark(output.value);
+    for (const Step& step : steps)
+      for (ValueId v : step->reads) mark(v);
+    std::erase_if(steps, [&](const Step& step) {
+      const Node& node = graph.node(step->group.nodes[0]);
+      const bool is_read_through =
+          node.op == &transpose_def || node.op == &gather_def || node.op == &expand_def || node.op == &slice_def;
+      return step->group.nodes.size() == 1 && is_read_through && !is_read[static_cast<size_t>(node.results[0])];
+    });
+  }
+
+  void check_view(ValueId from, ValueId to, const RunSizes& actual) const {
+    if (element_count(actual.shape(from)) != element_count(actual.shape(to)))
+      fail("%{} {} is a view of %{} {}, which has another number of elements", graph.value(to).name,
+           to_string(graph.type(to)), graph.value(from).name, to_string(graph.type(from)));
+  }
+
+  void place(Unit& unit, RunSizes& actual, std::vector<Step>& steps) {
+    const Group& group = unit.group;
+    const Support support = options.kernels ? placed(unit, actual, steps) : Support{"the backend has no kernels"};
+    if (support.supported()) return;
+    if (group.nodes.size() == 1) return interpret(group.nodes[0], support.why, actual, steps);
+    if (unit.alone.empty()) {
+      for (NodeId n : group.nodes) {
+        unit.alone.push_back({group_of_one(graph, n), {}, {}});
+        if (open) unit.alone.back().prepared = prepared_for_any(unit.alone.back().group);
+      }
+      actual.learn(formulas);
+    }
+    const size_t first = steps.size();
+    for (Unit& each : unit.alone) place(each, actual, steps);
+    for (size_t s = first; s < steps.size(); ++s)
+      steps[s].refused.push_back(fmt::format("as one {}: {}", to_string(graph, group), support.why));
+  }
+
+  Support placed(Unit& unit, const RunSizes& actual, std::vector<Step>& steps) {
+    if (Support support = sizes_support(graph, unit.group, actual); !support.supported()) return support;
+    Steps now;
+    if (!unit.prepared)
+      if (Support support = prepare(unit.group, open ? &actual : nullptr, now); !support.supported()) return support;
+    const Steps& prepared = unit.prepared ? *unit.prepared : now;
+    const size_t first = steps.size();
+    steps.insert(steps.end(), prepared.steps.begin(), prepared.steps.end());
+    const Support support = prepared.place ? prepared.place(actual, steps.back()) : Support();
+    if (!support.supported()) steps.erase(steps.begin() + static_cast<std::ptrdiff_t>(first), steps.end());
+    for (size_t s = first; s < steps.size(); ++s) {
+      steps[s].lasting &= unit.prepared.has_value();
+      if (prepared.place) steps[s].dims = steps.back().dims;
+    }
+    return support;
+  }
+
+  void interpret(NodeId n, const std::string& why, const RunSizes& actual, std::vector<Step>& steps) {
+    StepDraft step;
+    step.group = group_of_one(graph, n);
+    step.why_interpreted = why;
+    steps.push_back(finished({graph, options.target, options.no_winograd, formulas, &actual}, std::move(step), false));
+  }
+};
+
+PreparedGraph::PreparedGraph(Graph graph, LowerOptions options, const Layouts& layouts)
+    : impl_(std::make_unique<Impl>(laid_out(std::move(graph), options, layouts), std::move(options))) {}
+PreparedGraph::~PreparedGraph() = default;
+PreparedGraph::PreparedGraph(PreparedGraph&&) noexcept = default;
+const Graph& PreparedGraph::graph() const { return impl_->graph; }
+const Target& PreparedGraph::target() const { return impl_->options.target; }
+RunSizes PreparedGraph::sizes(Bindings bindings, std::map<ValueId, Tensor> known) const {
+  return impl_->sizes(std::move(bindings), std::move(known));
+}
+LoweredGraph PreparedGraph::place(const RunSizes& sizes) { return impl_->place(sizes); }
+
+LoweredGraph lower(const Graph& graph, const LowerOptions& options) {
+  return PreparedGraph(graph, options).place(RunSizes(graph));
+}
+
+StepWork work_of(const Graph& graph, const Step& step) {
+  return work_with(graph, step, [&](ValueId v) { return constant_shape(graph.type(v).shape); });
+}
+StepWork work_of(const Graph& graph, const Step& step, const RunSizes& sizes) {
+  return work_with(graph, step, [&](ValueId v) { return sizes.shape(v); });
+}
+
+}  // namespace hone

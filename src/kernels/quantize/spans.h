@@ -1,0 +1,46 @@
+// How a tensor falls into the work of quantizing kernels (QuantizePlan).
+#pragma once
+
+#include <array>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "base/error.h"
+#include "formats/packed.h"
+#include "kernels/quantize/plan.h"
+#include "kernels/quantize/programs.h"
+
+namespace hone {
+
+// What shares a scale: all elements (or nothing), a line, or groups along lines.
+enum class QuantizeSpans : uint8_t { whole, lines, groups };
+QuantizeSpans quantize_spans(const Format& format);
+Support quantize_support(const Format& format);  // whatever the shape
+
+// Elements of one work item where all elements are one span.
+int64_t quantize_segment(const QuantizePlan& plan, const QuantizePrograms& programs);
+
+// The kernels with task `reduce` that run before `next`, and what they leave for it.
+struct QuantizeParts {
+  int stages = 0;
+  int64_t count = 0;  // dims[8]
+  int64_t bytes = 0;
+};
+QuantizeParts quantize_parts(QuantizePlan next, const Target& target, const KernelDims& dims);
+
+// How kernels that round find their way through row-major elements.
+struct QuantizeArgs {
+  int64_t lines = 1, length = 0, line_stride = 0, groups_per_line = 1, stretches = 1, stretch_stride = 0;
+  KernelDims dims() const { return {lines, length, line_stride, groups_per_line, 0, stretches, stretch_stride}; }
+};
+// Refused where elements that share a scale don't lie one after the other in long enough stretches.
+Support quantize_args(const Format& format, std::span<const int64_t> shape, QuantizeArgs& args);
+
+// The same for kernels that pack and unpack, which see lines one after the other: groups along the last axis, channels
+// along the first.
+Support pack_support(const Format& format, std::span<const int64_t> shape);
+std::string name_of_lines(Format format);  // of a plan
+KernelDims pack_dims(const Format& format, const PackedLayout& layout);
+
+}  // namespace hone

@@ -1,0 +1,74 @@
+// Recurrent layers behind their input products.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "kernels/kernel.h"
+
+namespace hone {
+
+// From step to step of each sequence, (h', c') = program(x + R·h, c), in the directions one after the other; y are all
+// h', h and c the last ones of each sequence. Behind its end a sequence keeps its state and y is 0.
+//   pointers  [0] x [S,B,D·gates·H], the input products; [1] R laid out (prepack.h), then each or null: [2] biases of
+//             R·h [D,gates·H], [3] lengths [B], [4] first h and [5] c [D,B,H], [6] peepholes [D,3·H], [7] y [S,D,B,H],
+//             [8] last h and [9] c [D,B,H]
+//   dims      [0] S, [1] B, [2] sequences of an item, by launch()
+//   items     D * blocks of sequences
+// Programs work unit by unit, with arguments by RecurrentArgument. A direction has one phase, or two where the gates of
+// the second read what the first makes of h: [0] what R is multiplied with next, [1] what is kept for its program. The
+// last gives h' and, where there is one, c'.
+struct RecurrentPlan {
+  struct Phase {
+    int64_t gates = 1;  // those behind the ones of the phase before
+    Program program;
+    static constexpr auto fields() {
+      return std::tuple(field("gates", &Phase::gates), field("program", &Phase::program));
+    }
+    bool operator==(const Phase&) const = default;
+  };
+  struct Direction {
+    bool reverse = false;
+    std::vector<Phase> phases;
+    static constexpr auto fields() {
+      return std::tuple(field("reverse", &Direction::reverse), field("phases", &Direction::phases));
+    }
+  };
+  std::vector<Direction> directions;  // with the same gates
+  int64_t hidden = 0;
+  bool has_cell = false;     // c
+  bool round_state = false;  // R is multiplied with h in 256 steps (ops/lstm.cc)
+  bool has_lengths = false;  // else every sequence has S steps
+  DType lengths = DType::i64;
+  static constexpr auto fields() {
+    using P = RecurrentPlan;
+    return std::tuple(field("directions", &P::directions), field("hidden", &P::hidden), field("has_cell", &P::has_cell),
+                      field("round_state", &P::round_state), field("has_lengths", &P::has_lengths),
+                      field("lengths", &P::lengths));
+  }
+  static const KernelDef& kernel();
+
+  const std::vector<Phase>& phases() const { return directions[0].phases; }  // gates of every direction
+  int64_t gates() const {
+    int64_t all = 0;
+    for (const Phase& phase : phases()) all += phase.gates;
+    return all;
+  }
+};
+
+// Arguments of programs: rows of R·h of the phase's gates, of x, of the biases and peepholes, numbered by gate; h and
+// c; what the first phase kept.
+enum RecurrentArgument : int {
+  kRecurrentProduct = 0,
+  kRecurrentInput = 4,
+  kRecurrentBias = 8,
+  kRecurrentPeephole = 12,
+  kRecurrentH = 15,
+  kRecurrentC = 16,
+  kRecurrentKept = 17,
+  kRecurrentArguments
+};
+
+Support lower_recurrent(const Lowering& lowering, Prepared& prepared);
+
+}  // namespace hone

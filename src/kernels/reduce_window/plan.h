@@ -1,0 +1,64 @@
+// Pools, depthwise convolutions and other reductions of each channel under a window.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "kernels/epilogue.h"
+#include "kernels/kernel.h"
+#include "kernels/plane_window.h"
+
+namespace hone {
+
+// One number per channel from the elements under each place of a window on x [images, height, width, channels]; what
+// lies outside the plane is left out. Results are [images * places, channels].
+// Products of codes have sums of i32, exact, and see the code x_zero outside the plane (0 where there is none).
+//   pointers  [0] x, [1] w (see prepack()) or null, then epilogue operands, then results; then where `has_x_zero` the
+//             code
+//   dims      [0] images; where `any_plane` [2] to [9] the sizes of the plane and of the window (plane_window.h), and
+//             for arg 1 how many rows and columns beside the plane count: [10] above, [11] left, [12] below, [13]
+//             right; from [32] on what launch() derives (shape.h)
+//   items     images * out_height * blocks of channels
+//   program   arg 0 = the reduction, in the compute scalar of x (codes: i32); arg 1 = the taps that count, f32; arg 2+i
+//   = operand i
+struct ReduceWindowPlan : Epilogue {
+  enum class Reduction : uint8_t { sum, max, min, products };  // products: the sum of x * w
+  PlaneWindow plane;
+  // Sizes of the plane are arguments, and those of the window where they are 0; results have the bits of code for these
+  // sizes.
+  bool any_plane = false;
+  int64_t channels = 1;
+  DType x = DType::f32;
+  Reduction reduction = Reduction::sum;
+  bool has_x_zero = false;
+  std::string w_format;  // canonical format string of packed weights, decoded once a call; "" otherwise
+  // Where arg 1 is read on one plane: taps that count in a window of each row of places, and of each column; it is
+  // their product.
+  std::vector<int64_t> taps_down, taps_across;
+  static constexpr auto fields() {
+    return std::tuple_cat(
+        Epilogue::fields(),
+        std::tuple(field("plane", &ReduceWindowPlan::plane), field("any_plane", &ReduceWindowPlan::any_plane),
+                   field("channels", &ReduceWindowPlan::channels), field("x", &ReduceWindowPlan::x),
+                   field("reduction", &ReduceWindowPlan::reduction), field("has_x_zero", &ReduceWindowPlan::has_x_zero),
+                   field("w_format", &ReduceWindowPlan::w_format), field("taps_down", &ReduceWindowPlan::taps_down),
+                   field("taps_across", &ReduceWindowPlan::taps_across)));
+  }
+  bool multiplies_codes() const { return reduction == Reduction::products && !is_float(x); }
+  static const KernelDef& kernel();
+};
+
+inline constexpr int kCountedPadding = 10;  // position in dims
+struct CountedPadding {
+  int64_t top = 0, left = 0, bottom = 0, right = 0;
+};
+
+// The plan for planes of any size, whose calls for this one have `dims`; with `any_kernel` for windows of any size too,
+// as where they cover the plane. Arg 1 counts taps in the plane and in the padding `counted`.
+void for_any_plane(ReduceWindowPlan& plan, KernelDims& dims, const CountedPadding& counted = {},
+                   bool any_kernel = false);
+
+Support lower_window(const Lowering& lowering, Prepared& prepared);
+
+}  // namespace hone

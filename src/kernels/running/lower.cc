@@ -1,0 +1,65 @@
+// Running sums and products of dense values.
+#include "kernels/lowering.h"
+#include "kernels/running/plan.h"
+#include "kernels/shapes.h"
+#include "ops/calls.h"
+
+namespace hone {
+namespace {
+
+// Along the axis that an attribute or a constant says; why not otherwise.
+struct Along {
+  Support support;
+  AxisRun run;
+};
+
+Along along_axis(const Lowering& lowering, const Node& node, const Shape& shape) {
+  const ValueId given = node.operands.size() > 1 ? node.operands[1] : kNone;
+  int64_t axis = node.attributes.get_or<int64_t>("axis", -1);
+  if (given != kNone) {
+    const Tensor* known = lowering.constant(given);
+    if (!known || known->elements() != 1) return {{"an axis that is computed"}, {}};
+    axis = known->to_integers()[0];
+  }
+  if (axis < 0) axis += std::ssize(shape);
+  if (axis < 0 || axis >= std::ssize(shape)) return {{"an axis that x lacks"}, {}};
+  const auto at = shape.begin() + axis;
+  return {{}, {element_count(Shape(shape.begin(), at)), *at, element_count(Shape(at + 1, shape.end()))}};
+}
+
+}  // namespace
+
+Support lower_running(const Lowering& lowering, Prepared& prepared) {
+  StepDraft& step = prepared.step();
+  const Graph& graph = lowering.graph;
+  const Node& node = graph.node(step.group.anchor);
+  const ValueId x = node.operands[0];
+  if (graph.type(x).is_packed()) return {"running sums of packed elements"};
+  const Shape shape = lowering.shape(x);
+  const bool whole = node.op == &reduce_prod_def;
+  Along along;
+  if (!whole) along = along_axis(lowering, node, shape);
+  else if (const std::optional<AxisRun> run = reduced_run(node, shape)) along.run = *run;
+  else return {"axes that are computed, or do not lie together"};
+  if (!along.support.supported()) return along.support;
+  const auto& [outer, length, inner] = along.run;
+  const auto flag = [&](const char* name) { return node.attributes.get_or<int64_t>(name, 0) != 0; };
+  step.plan = RunningPlan{.dtype = graph.type(x).dtype,
+                          .product = node.op != &cumsum_def,
+                          .exclusive = flag("exclusive"),
+                          .reverse = flag("reverse"),
+                          .whole = whole,
+                          .single = inner == Dim(1)};
+  step.lasting = true;
+  if (!whole) step.overwritable = {x};
+  lowering.bind(step, x);
+  lowering.bind(step, node.results[0]);
+  const Extent extents[] = {lowering.extent(outer), lowering.extent(length), lowering.extent(inner)};
+  prepared.place = [=](const RunSizes& sizes, StepCall& placed) {
+    for (size_t i = 0; i < std::size(extents); ++i) placed.dims[i] = sizes.of(extents[i]);
+    return Support{};
+  };
+  return {};
+}
+
+}  // namespace hone

@@ -1,0 +1,2 @@
+#pragma once
+#include "device/x86/emit.h"
