@@ -6,8 +6,8 @@
 
 #include "bench/kernel_bench.h"
 #include "bench/timing.h"
-#include "kernels/block_gemm/shape.h"
-#include "kernels/gemm/prepack.h"
+#include "device/x86/block_gemm/shape.h"
+#include "device/x86/gemm/prepack.h"
 #include "kernels/quantize/spans.h"
 
 namespace hone {

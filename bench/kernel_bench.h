@@ -11,7 +11,7 @@
 #include "device/x86/compiler.h"
 #include "formats/packed.h"
 #include "ir/tensor.h"
-#include "kernels/gemm/shape.h"
+#include "device/x86/gemm/shape.h"
 
 namespace hone {
 

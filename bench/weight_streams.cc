@@ -10,8 +10,8 @@
 #include "bench/kernel_bench.h"
 #include "bench/timing.h"
 #include "formats/registry.h"
-#include "kernels/gemm/prepack.h"
-#include "kernels/panel_memory.h"
+#include "device/x86/gemm/prepack.h"
+#include "device/panel_memory.h"
 #include "measure/peaks_kernels.h"
 
 namespace hone {

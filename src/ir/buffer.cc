@@ -114,7 +114,7 @@ std::optional<Buffer::Source> Buffer::source() const {
 }
 
 std::span<const std::byte> Buffer::bytes_in_order() const {
-  CHECK(!device_, "{} bytes of {} read as the host's", view_.size(), device_->name());
+  CHECK(!memory_, "{} bytes of {} read as the host's", view_.size(), memory_->name());
   const Unordered& own = unordered();
   const std::lock_guard lock(own.mutex);
   if (own.ordered.size() == 0) {
@@ -176,22 +176,22 @@ Buffer Buffer::copy_of(std::span<const std::byte> bytes) {
   return copy;
 }
 
-Buffer Buffer::of_device(Device& device, std::shared_ptr<const void> owner, std::span<const std::byte> view) {
+Buffer Buffer::of_device(Memory& memory, std::shared_ptr<const void> owner, std::span<const std::byte> view) {
   Buffer buffer(std::move(owner), view);
-  buffer.device_ = &device;
+  buffer.memory_ = &memory;
   buffer.writable_ = true;
   return buffer;
 }
 
 Buffer Buffer::on_host() const {
-  if (!device_) return *this;
+  if (!memory_) return *this;
   Buffer copy = uninitialised(view_.size());
-  if (!view_.empty()) device_->read(view_.data(), copy.mutable_bytes());
+  if (!view_.empty()) memory_->read(view_.data(), copy.mutable_bytes());
   return copy;
 }
 
 std::span<std::byte> Buffer::mutable_bytes() {
-  CHECK(!device_, "{} bytes of {} written as the host's", view_.size(), device_->name());
+  CHECK(!memory_, "{} bytes of {} written as the host's", view_.size(), memory_->name());
   if (!is_unique()) *this = copy_of(bytes());
   return {const_cast<std::byte*>(view_.data()), view_.size()};  // our own allocation, seen by nobody else
 }

@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "formats/packed.h"
-#include "ir/device.h"
+#include "ir/memory.h"
 #include "ir/type.h"
 
 namespace hone {
@@ -37,11 +37,11 @@ class Buffer {
   static Buffer copy_of(std::span<const std::byte> bytes);
   static Buffer uninitialised(size_t bytes);  // as the first, with whatever lies there
   static Buffer of_source(Source source);     // looks at its bytes where they lie when these are in order already
-  // Memory of a device, which lives as long as `owner`.
-  static Buffer of_device(Device& device, std::shared_ptr<const void> owner, std::span<const std::byte> view);
+  // Of a device, which lives as long as `owner`.
+  static Buffer of_device(Memory& memory, std::shared_ptr<const void> owner, std::span<const std::byte> view);
 
   std::span<const std::byte> bytes() const {  // of the host; Bug where a device has them
-    if (device_ || unordered_) [[unlikely]]
+    if (memory_ || unordered_) [[unlikely]]
       return bytes_in_order();
     return view_;
   }
@@ -49,7 +49,7 @@ class Buffer {
   std::optional<Source> source() const;
   // A matrix [rows, columns] with its axes exchanged. What nobody can change stays where it lies.
   Buffer transposed(int64_t rows, int64_t columns, int64_t element_bytes) const;
-  Device* device() const { return device_; }  // null: the host
+  Memory* memory() const { return memory_; }  // null: the host
   std::byte* address() const {                // whoever has it
     return const_cast<std::byte*>(unordered_ ? bytes_in_order().data() : view_.data());
   }
@@ -67,7 +67,7 @@ class Buffer {
 
   std::shared_ptr<const void> owner_;  // an Unordered where it is `unordered_`
   std::span<const std::byte> view_;
-  Device* device_ = nullptr;
+  Memory* memory_ = nullptr;
   bool writable_ = false, mapped_ = false, unordered_ = false;
 };
 

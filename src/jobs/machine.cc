@@ -3,7 +3,7 @@
 #include <fmt/format.h>
 
 #include "base/text.h"
-#include "kernels/target.h"
+#include "device/x86/target.h"
 #include "measure/cpu_contention.h"
 #include "measure/environment.h"
 #include "measure/peaks.h"

@@ -167,16 +167,26 @@ Support strides_support(const Lowering& lowering, const StepDraft& step) {
 Support lowered(const Lowering& lowering, const Group& group, Prepared& prepared) {
   if (Support r = elements_support(lowering.graph, group); !r.supported()) return r;
   Support support{fmt::format("no code generation for {}", lowering.graph.node(group.nodes[0]).op->name)};
+  std::vector<std::string> passed_over;
   for (const KernelDef* kernel : group.kernels) {
+    const KernelImplementation* const own = lowering.device.find(*kernel);
+    if (!own) {
+      support = {fmt::format("{} has no {} kernels", lowering.device.name(), kernel->name)};
+      passed_over.push_back(support.why);
+      continue;
+    }
     prepared = {};
     prepared.steps.emplace_back().group = group;
     lowering.asked.clear();
     support = kernel->lower(lowering, prepared);
+    if (support.supported() && own->adapt) support = own->adapt(lowering.device, lowering, prepared);
     for (const StepDraft& step : prepared.steps) {
-      if (support.supported() && step.plan) support = supports(*step.plan, lowering.target);
+      if (support.supported() && step.plan) support = supports(lowering.device, *step.plan);
       if (support.supported() && lowering.apart) support = strides_support(lowering, step);
     }
-    if (support.supported()) return support;
+    if (!support.supported()) continue;
+    for (std::string& why : passed_over) prepared.step().refused.push_back(std::move(why));
+    return support;
   }
   return support;
 }
@@ -188,7 +198,7 @@ LaidGraph laid_out(Graph graph, const LowerOptions& options, const Layouts& layo
                     [&](const Graph& laid, const ApartValues& apart, const Group& group) {
                       Formulas formulas;
                       Prepared prepared;
-                      const Lowering lowering{laid, options.target, options.no_winograd, formulas, nullptr, &apart};
+                      const Lowering lowering{laid, *options.device, options.no_winograd, formulas, nullptr, &apart};
                       return lowered(lowering, group, prepared).supported();
                     });
 }
@@ -254,8 +264,8 @@ struct PreparedGraph::Impl {
   }
 
   Support prepare(const Group& group, const RunSizes* actual, Steps& steps) {
-    const Lowering lowering{graph,    options.target, options.no_winograd,
-                            formulas, actual,         apart.empty() ? nullptr : &apart};
+    const Lowering lowering{graph,    *options.device, options.no_winograd,
+                            formulas, actual,          apart.empty() ? nullptr : &apart};
     Prepared prepared;
     Support support = lowered(lowering, group, prepared);
     if (!support.supported()) return support;
@@ -332,7 +342,8 @@ struct PreparedGraph::Impl {
 
   void place(Unit& unit, RunSizes& actual, std::vector<Step>& steps) {
     const Group& group = unit.group;
-    const Support support = options.kernels ? placed(unit, actual, steps) : Support{"the backend has no kernels"};
+    const Support support = options.device->compiles() ? placed(unit, actual, steps)
+                                                         : Support{"the backend has no kernels"};
     if (support.supported()) return;
     if (group.nodes.size() == 1) return interpret(group.nodes[0], support.why, actual, steps);
     if (unit.alone.empty()) {
@@ -369,7 +380,7 @@ struct PreparedGraph::Impl {
     StepDraft step;
     step.group = group_of_one(graph, n);
     step.why_interpreted = why;
-    steps.push_back(finished({graph, options.target, options.no_winograd, formulas, &actual}, std::move(step), false));
+    steps.push_back(finished({graph, *options.device, options.no_winograd, formulas, &actual}, std::move(step), false));
   }
 };
 
@@ -378,7 +389,7 @@ PreparedGraph::PreparedGraph(Graph graph, LowerOptions options, const Layouts& l
 PreparedGraph::~PreparedGraph() = default;
 PreparedGraph::PreparedGraph(PreparedGraph&&) noexcept = default;
 const Graph& PreparedGraph::graph() const { return impl_->graph; }
-const Target& PreparedGraph::target() const { return impl_->options.target; }
+const Device& PreparedGraph::device() const { return *impl_->options.device; }
 RunSizes PreparedGraph::sizes(Bindings bindings, std::map<ValueId, Tensor> known) const {
   return impl_->sizes(std::move(bindings), std::move(known));
 }

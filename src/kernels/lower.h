@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "ir/graph.h"
+#include "device/device.h"
 #include "kernels/fusion.h"
 #include "kernels/kernel.h"
 #include "kernels/layouts.h"
@@ -67,11 +68,10 @@ struct LoweredGraph {
 };
 
 struct LowerOptions {
-  Target target = host_target();
-  bool fuse = true;     // false: a kernel for each node
-  bool kernels = true;  // false: every node is interpreted
-  bool no_winograd =
-      false;  // no algorithm whose rounding errors are larger than those of the sums that ops are defined by
+  std::shared_ptr<const Device> device;
+  bool fuse = true;  // false: a kernel for each node
+  // No algorithm whose rounding errors are larger than those of the sums that ops are defined by.
+  bool no_winograd = false;
 };
 
 // A graph whose sizes may be open, parted into groups and these made ready. For one thread at a time. With `layouts` it
@@ -83,7 +83,7 @@ class PreparedGraph {
   PreparedGraph(PreparedGraph&&) noexcept;
 
   const Graph& graph() const;
-  const Target& target() const;
+  const Device& device() const;
   RunSizes sizes(Bindings bindings, std::map<ValueId, Tensor> known = {}) const;
   LoweredGraph place(const RunSizes& sizes);
 

@@ -1,7 +1,8 @@
 // What the lowerings of kernel classes share (kernels/<class>/lower.cc). A lowering makes a group ready for any sizes:
 // shapes are formulas, and what does not depend on their values (programs, how operands lie, which memory pointers
 // mean) is decided once. What does is left to a function that is called with the sizes of a run. A class whose code
-// needs numbers refuses a group with open sizes; it is asked again for each run's sizes, which are constants then.
+// needs numbers refuses a group with open sizes; it is asked again for each run's sizes, which are constants then. The
+// device's implementation adapts what a class has prepared (KernelImplementation::adapt).
 //
 // A step's pointers and dims are in the order that the class's plan.h gives: bind() appends the next pointer.
 #pragma once
@@ -23,8 +24,8 @@ using Plane = PointerBinding::Plane;
 
 int64_t rows_of(const std::vector<int64_t>& shape);  // the product of all dimensions but the last
 
-// A group made ready: its steps (mostly one), and what completes the last for a run's sizes, whose dims the others get,
-// too; null where all are complete.
+// A group made ready: its steps (mostly one), with their plans, and what completes the last for a run's sizes, whose dims
+// the others get, too; null where all are complete.
 struct StepDraft : StepFrame, StepCall {};
 struct Prepared {
   std::vector<StepDraft> steps;
@@ -37,11 +38,11 @@ template <class Key>
 class PlanVariants {
  public:
   template <class Make>
-  Support choose(const Key& key, const Target& target, StepCall& placed, const Make& make) {
+  Support choose(const Key& key, const Device& device, StepCall& placed, const Make& make) {
     auto found = plans_.find(key);
     if (found == plans_.end()) {
       const KernelPlan plan = make();
-      if (Support support = supports(plan, target); !support.supported()) return support;
+      if (Support support = supports(device, plan); !support.supported()) return support;
       found = plans_.emplace(key, plan).first;
     }
     placed.plan = found->second;
@@ -76,7 +77,7 @@ Program program_of(ExprBuilderForGroup& builder, const Graph& graph, const std::
 
 struct Lowering {
   const Graph& graph;
-  Target target;
+  const Device& device;  // of no use to a class: for its implementation
   bool no_winograd;
   Formulas& formulas;               // of the graph
   const RunSizes* sizes = nullptr;  // of a run; null: open

@@ -6,7 +6,7 @@
 #include <string>
 
 #include "ir/graph.h"
-#include "kernels/fields.h"
+#include "device/fields.h"
 #include "kernels/kernel.h"
 #include "ops/sliding_window.h"
 

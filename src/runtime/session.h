@@ -14,7 +14,7 @@
 #include <vector>
 
 #include "ir/graph.h"
-#include "kernels/target.h"
+#include "device/x86/target.h"
 #include "passes/pipelines.h"
 #include "runtime/backend.h"
 #include "runtime/context.h"

@@ -12,7 +12,7 @@
 
 #include "ir/graph.h"
 #include "kernels/kernel.h"
-#include "kernels/panel_memory.h"
+#include "device/panel_memory.h"
 #include "runtime/backend.h"
 
 namespace hone {

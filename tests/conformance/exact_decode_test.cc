@@ -3,7 +3,7 @@
 #include <bit>
 
 #include "formats/packed.h"
-#include "kernels/gemm/shape.h"
+#include "device/x86/gemm/shape.h"
 #include "ops/registry.h"
 #include "tests/conformance/conform.h"
 #include "tests/support/op_case.h"

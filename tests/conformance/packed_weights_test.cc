@@ -1,8 +1,8 @@
 // Every packed format under every op that reads weights: compiled, from codes, within the bound of the decoded
 // reference.
 #include "formats/packed.h"
-#include "kernels/gemm/prepack.h"
-#include "kernels/gemm/shape.h"
+#include "device/x86/gemm/prepack.h"
+#include "device/x86/gemm/shape.h"
 #include "tests/conformance/conform.h"
 #include "tests/passes/parse_ops.h"
 #include "tests/support/op_cases.h"

@@ -9,7 +9,7 @@
 #include "jobs/build_model.h"
 #include "jobs/quantize_model.h"
 #include "jobs/search_model.h"
-#include "kernels/target.h"
+#include "device/x86/target.h"
 #include "tests/jobs/jobs_fixture.h"
 #include "tests/support/error_of.h"
 

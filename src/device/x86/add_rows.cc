@@ -8,7 +8,7 @@
 #include "device/x86/emit_def.h"
 #include "device/x86/epilogue.h"
 #include "kernels/add_rows/plan.h"
-#include "kernels/gemm/shape.h"
+#include "device/x86/gemm/shape.h"
 
 namespace hone {
 namespace {

@@ -3,7 +3,7 @@
 
 #include "device/x86/emit.h"
 #include "device/x86/head_reader.h"
-#include "kernels/attention/shape.h"
+#include "device/x86/attention/shape.h"
 
 namespace hone {
 

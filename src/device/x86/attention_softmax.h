@@ -2,7 +2,7 @@
 #pragma once
 
 #include "device/x86/emit.h"
-#include "kernels/attention/shape.h"
+#include "device/x86/attention/shape.h"
 
 namespace hone {
 

@@ -10,7 +10,7 @@
 #include "device/x86/reduction.h"
 #include "ir/op_def.h"
 #include "kernels/columns/plan.h"
-#include "kernels/element_cost.h"
+#include "device/x86/element_cost.h"
 #include "kernels/elements.h"
 
 namespace hone {

@@ -117,20 +117,20 @@ std::vector<std::byte> global_plane(const QuantizePrograms& programs, std::span<
 }  // namespace
 
 struct CompiledPacker::Impl {
-  explicit Impl(const CompilerOptions& o) : options(o), library(o) {}
+  Impl(const Target& target, const CompilerOptions& o) : device(target), options(o), library(target, o) {}
 
   // All work items of a plan.
   void run(const QuantizePlan& plan, KernelArgs& args) {
     const KernelPlan general = plan;
     const KernelFn kernel = library.compile({&general, 1})[0];
     auto chunk = [&](int64_t begin, int64_t end, int) { kernel(&args, begin, end, nullptr); };
-    const Launch call = launch(general, options.target, args);
+    const Launch call = launch(device, general, args);
     parallel_chunks(call.items, call.items_per_chunk, options.threads, chunk);
   }
 
   // The kernels that leave parts for `next`.
   std::vector<double> reduce(const QuantizePlan& next, KernelArgs& args) {
-    const QuantizeParts needed = quantize_parts(next, options.target, args.dims);
+    const QuantizeParts needed = quantize_parts(next, device.target(), args.dims);
     std::vector<double> parts(static_cast<size_t>(needed.bytes) / sizeof(double));
     args.dims[8] = needed.count;
     args.pointers[4] = parts.data();
@@ -154,11 +154,13 @@ struct CompiledPacker::Impl {
     if (!lines.empty()) order.from_lines(std::span<const T>(lines), values);
   }
 
-  CompilerOptions options;
+  const X86Device device;
+  const CompilerOptions options;
   KernelLibrary library;
 };
 
-CompiledPacker::CompiledPacker(const CompilerOptions& options) : impl_(std::make_unique<Impl>(options)) {}
+CompiledPacker::CompiledPacker(const Target& target, const CompilerOptions& options)
+    : impl_(std::make_unique<Impl>(target, options)) {}
 CompiledPacker::~CompiledPacker() = default;
 
 Support CompiledPacker::support(const Format& format, Dims shape) { return pack_support(format, shape); }

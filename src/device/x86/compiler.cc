@@ -1,10 +1,7 @@
 #include "device/x86/compiler.h"
 
-#include <unistd.h>
-
 #include <chrono>
-#include <cstdlib>
-#include <filesystem>
+#include <optional>
 #include <mutex>
 #include <unordered_map>
 
@@ -26,12 +23,11 @@ struct Compiled {
 // Code for one plan. Where registers spill, the generator is asked for smaller tiles as long as it has any.
 Compiled compile_plan(ObjectCompiler& compiler, const KernelPlan& plan, const Target& target,
                       const std::string& symbol) {
-  const KernelDef& kernel = plan.kernel();
-  const EmitterDef* emitter = device_x86::find(kernel);
-  CHECK(emitter != nullptr, "no LLVM code for {} kernels", kernel.name);
+  const X86KernelDef* const def = device_x86::find(plan.kernel());
+  CHECK(def != nullptr, "x86 has no {} kernels", plan.kernel().name);
   for (int shrink = 0;; ++shrink) {
-    ObjectCode code = compiler.compile([&](Emitter& e) { emitter->emit(e, plan, symbol, shrink); });
-    if (code.spilled.empty() || !kernel.can_shrink(plan, target, shrink + 1))
+    ObjectCode code = compiler.compile([&](Emitter& e) { def->emit(e, plan, symbol, shrink); });
+    if (code.spilled.empty() || !def->can_shrink(plan, target, shrink + 1))
       return Compiled{std::move(code.bytes), shrink > 0};
   }
 }
@@ -41,22 +37,6 @@ std::string symbol_of(const KernelPlan& plan, const ObjectKey& key) {
 }
 
 }  // namespace
-
-std::optional<std::string> default_cache_folder() {
-  std::string folder;
-  if (const char* chosen = std::getenv("HONE_CACHE")) {
-    if (!*chosen) return std::nullopt;
-    folder = chosen;
-  } else {
-    const char* home = std::getenv("HOME");
-    if (!home || !*home) return std::nullopt;
-    folder = std::string(home) + "/.cache/hone";
-  }
-  std::error_code failed;
-  std::filesystem::create_directories(folder, failed);
-  if (failed || access(folder.c_str(), R_OK | X_OK) != 0) return std::nullopt;
-  return folder;
-}
 
 struct KernelLibrary::Impl {
   // A plan that is not in `kernels` yet.
@@ -69,10 +49,10 @@ struct KernelLibrary::Impl {
     std::string problem;  // why it is not kept on disk
   };
 
-  explicit Impl(const CompilerOptions& o) : options(o) {
+  Impl(const Target& target, const CompilerOptions& o) : device(target), options(o) {
     if (o.cache_folder) cache.emplace(*o.cache_folder);
     for (const std::string& bundle : o.bundled) {
-      UnpackedBundle unpacked = unpack_bundle(bundle, o.target);
+      UnpackedBundle unpacked = unpack_bundle(bundle, target);
       bundled.merge(unpacked.objects);
       if (statistics.bundle_note.empty()) statistics.bundle_note = std::move(unpacked.note);
     }
@@ -83,10 +63,10 @@ struct KernelLibrary::Impl {
     std::unordered_map<std::string_view, bool> seen;
     for (size_t i = 0; i < plans.size(); ++i) {
       if (kernels.contains(texts[i]) || !seen.emplace(texts[i], true).second) continue;
-      if (const Support support = supports(plans[i], options.target); !support.supported())
+      if (const Support support = supports(device, plans[i]); !support.supported())
         fail("no machine code for this {} kernel at {}: {}. Try: run it with the reference backend",
-             plans[i].kernel().name, to_string(options.target), support.why);
-      const ObjectKey key = object_key(texts[i], options.target);
+             plans[i].kernel().name, device.variant(), support.why);
+      const ObjectKey key = object_key(texts[i], device.target());
       wanted.push_back({.plan = &plans[i], .text = texts[i], .symbol = symbol_of(plans[i], key), .key = key});
     }
     return wanted;
@@ -110,10 +90,10 @@ struct KernelLibrary::Impl {
     if (compilers.size() < static_cast<size_t>(threads)) compilers.resize(static_cast<size_t>(threads));
     auto chunk = [&](int64_t begin, int64_t end, int thread) {
       auto& compiler = compilers[static_cast<size_t>(thread)];
-      if (!compiler) compiler = std::make_unique<ObjectCompiler>(options.target);
+      if (!compiler) compiler = std::make_unique<ObjectCompiler>(device.target());
       for (int64_t i = begin; i < end; ++i) {
         Wanted& w = *todo[static_cast<size_t>(i)];
-        w.code = compile_plan(*compiler, *w.plan, options.target, w.symbol);
+        w.code = compile_plan(*compiler, *w.plan, device.target(), w.symbol);
         if (cache) w.problem = cache->write(w.key, w.code.object);
       }
     };
@@ -141,7 +121,8 @@ struct KernelLibrary::Impl {
           fmt::format("{}: machine code is not kept there: {}", *options.cache_folder, w.problem);
   }
 
-  CompilerOptions options;
+  const X86Device device;
+  const CompilerOptions options;
   std::optional<ObjectCache> cache;
   ObjectMap bundled;
   std::vector<SealedObject> kept;
@@ -152,13 +133,8 @@ struct KernelLibrary::Impl {
   std::mutex mutex;
 };
 
-const EmitterDef* device_x86::find(const KernelDef& kernel) {
-  for (const EmitterDef* emitter : all())
-    if (&emitter->kernel() == &kernel) return emitter;
-  return nullptr;
-}
-
-KernelLibrary::KernelLibrary(const CompilerOptions& options) : impl_(std::make_unique<Impl>(options)) {}
+KernelLibrary::KernelLibrary(const Target& target, const CompilerOptions& options)
+    : impl_(std::make_unique<Impl>(target, options)) {}
 KernelLibrary::~KernelLibrary() = default;
 
 std::vector<KernelFn> KernelLibrary::compile(std::span<const KernelPlan> plans) {
@@ -181,7 +157,7 @@ std::vector<KernelFn> KernelLibrary::compile(std::span<const KernelPlan> plans) 
 
 std::string KernelLibrary::bundle() const {
   CHECK(impl_->options.keep_objects);
-  return bundle_objects(impl_->options.target, impl_->kept);
+  return bundle_objects(impl_->device.target(), impl_->kept);
 }
 
 const CompileStatistics& KernelLibrary::statistics() const { return impl_->statistics; }

@@ -5,7 +5,7 @@
 #include "device/x86/code_numbers.h"
 #include "device/x86/emit.h"
 #include "formats/format.h"
-#include "kernels/weight_codec.h"
+#include "device/x86/weight_codec.h"
 
 namespace hone {
 

@@ -16,7 +16,7 @@
 #include <vector>
 
 #include "ir/type.h"
-#include "kernels/target.h"
+#include "device/x86/target.h"
 
 namespace hone {
 

@@ -4,7 +4,7 @@
 
 #include "device/x86/expr_emit.h"
 #include "device/x86/tile.h"
-#include "kernels/element_cost.h"
+#include "device/x86/element_cost.h"
 
 namespace hone {
 namespace {

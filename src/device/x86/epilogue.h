@@ -2,7 +2,7 @@
 #pragma once
 
 #include "device/x86/emit.h"
-#include "kernels/gemm/shape.h"
+#include "device/x86/gemm/shape.h"
 
 namespace hone {
 

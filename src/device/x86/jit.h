@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "kernels/target.h"
+#include "device/x86/target.h"
 
 namespace hone {
 

@@ -15,7 +15,7 @@
 #include <vector>
 
 #include "base/hash.h"
-#include "kernels/target.h"
+#include "device/x86/target.h"
 
 namespace hone {
 

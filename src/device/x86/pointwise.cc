@@ -7,7 +7,7 @@
 #include "device/x86/emit.h"
 #include "device/x86/emit_def.h"
 #include "device/x86/expr_emit.h"
-#include "kernels/element_cost.h"
+#include "device/x86/element_cost.h"
 #include "kernels/elements.h"
 #include "kernels/pointwise/plan.h"
 

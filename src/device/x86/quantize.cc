@@ -17,7 +17,7 @@
 #include "device/x86/quantize_scales.h"
 #include "formats/group_scales.h"
 #include "formats/packed.h"
-#include "kernels/element_cost.h"
+#include "device/x86/element_cost.h"
 #include "kernels/elements.h"
 #include "kernels/quantize/plan.h"
 

@@ -1,14 +1,14 @@
-// The table of all emitters, collected by CMake.
+// The table of x86's implementations, collected by CMake.
 #pragma once
 
 #include <span>
 
-#include "device/x86/emit_def.h"
+#include "device/x86/x86_kernel.h"
 
 namespace hone::device_x86 {
 
-std::span<const EmitterDef* const> all();
+std::span<const X86KernelDef* const> all();
 
-const EmitterDef* find(const KernelDef& kernel);  // null when LLVM code is not generated for the class
+const X86KernelDef* find(const KernelDef& kernel);  // null where x86 has none of the class
 
 }  // namespace hone::device_x86

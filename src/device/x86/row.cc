@@ -14,7 +14,7 @@
 #include "device/x86/emit_def.h"
 #include "device/x86/expr_emit.h"
 #include "device/x86/reduction.h"
-#include "kernels/element_cost.h"
+#include "device/x86/element_cost.h"
 #include "kernels/elements.h"
 #include "kernels/row/plan.h"
 

@@ -3,7 +3,7 @@
 
 #include "device/x86/emit.h"
 #include "formats/format.h"
-#include "kernels/gemm/shape.h"
+#include "device/x86/gemm/shape.h"
 
 namespace hone {
 

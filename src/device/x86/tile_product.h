@@ -8,7 +8,7 @@
 #include "device/x86/emit.h"
 #include "device/x86/pending_strip.h"
 #include "formats/format.h"
-#include "kernels/gemm/shape.h"
+#include "device/x86/gemm/shape.h"
 
 namespace hone {
 

@@ -7,7 +7,7 @@
 #include "device/x86/plane.h"
 #include "device/x86/strips.h"
 #include "device/x86/tile.h"
-#include "kernels/conv/winograd_shape.h"
+#include "device/x86/conv/winograd_shape.h"
 
 namespace hone {
 namespace {

@@ -4,7 +4,7 @@
 #include "base/multiples.h"
 #include "ir/pointwise.h"
 #include "kernels/add_rows/plan.h"
-#include "kernels/element_cost.h"
+#include "device/x86/element_cost.h"
 #include "kernels/elements.h"
 #include "kernels/shapes.h"
 

@@ -2,7 +2,7 @@
 #include <algorithm>
 
 #include "ir/graph.h"
-#include "kernels/attention/shape.h"
+#include "device/x86/attention/shape.h"
 #include "ops/calls.h"
 
 namespace hone {

@@ -5,7 +5,7 @@
 #include <cmath>
 #include <limits>
 
-#include "kernels/attention/shape.h"
+#include "device/x86/attention/shape.h"
 #include "kernels/shapes.h"
 #include "ops/calls.h"
 #include "ops/head_rows.h"

@@ -1,7 +1,7 @@
 // What follows from the plan of attention's gradients.
 #include <algorithm>
 
-#include "kernels/attention_gradient/shape.h"
+#include "device/x86/attention_gradient/shape.h"
 #include "ops/calls.h"
 
 namespace hone {

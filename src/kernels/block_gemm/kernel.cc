@@ -2,7 +2,7 @@
 #include <algorithm>
 
 #include "base/multiples.h"
-#include "kernels/block_gemm/shape.h"
+#include "device/x86/block_gemm/shape.h"
 #include "kernels/shapes.h"
 
 namespace hone {

@@ -1,5 +1,5 @@
 // Products with scales of blocks.
-#include "kernels/block_gemm/shape.h"
+#include "device/x86/block_gemm/shape.h"
 #include "kernels/lowering.h"
 
 namespace hone {

@@ -5,7 +5,7 @@
 
 #include "base/multiples.h"
 #include "ir/graph.h"
-#include "kernels/element_cost.h"
+#include "device/x86/element_cost.h"
 #include "kernels/elements.h"
 #include "kernels/shapes.h"
 

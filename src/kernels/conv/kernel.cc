@@ -2,10 +2,10 @@
 #include <algorithm>
 
 #include "base/multiples.h"
-#include "kernels/conv/prepack.h"
-#include "kernels/conv/shape.h"
-#include "kernels/conv/winograd_shape.h"
-#include "kernels/gemm/describe.h"
+#include "device/x86/conv/prepack.h"
+#include "device/x86/conv/shape.h"
+#include "device/x86/conv/winograd_shape.h"
+#include "device/x86/gemm/describe.h"
 #include "kernels/shapes.h"
 
 namespace hone {

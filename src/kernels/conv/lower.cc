@@ -2,8 +2,8 @@
 #include <algorithm>
 #include <utility>
 
-#include "kernels/conv/shape.h"
-#include "kernels/conv/winograd_shape.h"
+#include "device/x86/conv/shape.h"
+#include "device/x86/conv/winograd_shape.h"
 #include "kernels/kernel_sizes.h"
 #include "kernels/lowering.h"
 #include "kernels/plane_window.h"

@@ -3,7 +3,7 @@
 
 #include "base/multiples.h"
 #include "ir/pointwise.h"
-#include "kernels/conv_weight_gradient/shape.h"
+#include "device/x86/conv_weight_gradient/shape.h"
 #include "kernels/elements.h"
 
 namespace hone {

@@ -1,5 +1,5 @@
 // Weight gradients over channels-last planes.
-#include "kernels/conv_weight_gradient/shape.h"
+#include "device/x86/conv_weight_gradient/shape.h"
 #include "kernels/kernel_sizes.h"
 #include "kernels/lowering.h"
 #include "ops/sliding_window.h"

@@ -4,7 +4,7 @@
 #include "ir/pointwise.h"
 #include "kernels/elements.h"
 #include "kernels/gather/plan.h"
-#include "kernels/weight_codec.h"
+#include "device/x86/weight_codec.h"
 
 namespace hone {
 namespace {

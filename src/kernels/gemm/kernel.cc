@@ -2,9 +2,9 @@
 #include <algorithm>
 
 #include "base/multiples.h"
-#include "kernels/gemm/describe.h"
-#include "kernels/gemm/prepack.h"
-#include "kernels/gemm/shape.h"
+#include "device/x86/gemm/describe.h"
+#include "device/x86/gemm/prepack.h"
+#include "device/x86/gemm/shape.h"
 #include "kernels/shapes.h"
 
 namespace hone {

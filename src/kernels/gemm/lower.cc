@@ -1,5 +1,5 @@
 // Matrix products.
-#include "kernels/gemm/shape.h"
+#include "device/x86/gemm/shape.h"
 #include "kernels/lowering.h"
 #include "kernels/pointwise/moves.h"
 #include "kernels/shapes.h"

@@ -1,7 +1,7 @@
 // What follows from the plan of a pointwise kernel.
 #include <algorithm>
 
-#include "kernels/element_cost.h"
+#include "device/x86/element_cost.h"
 #include "kernels/elements.h"
 #include "kernels/pointwise/plan.h"
 

@@ -2,7 +2,7 @@
 #include <algorithm>
 
 #include "ir/pointwise.h"
-#include "kernels/element_cost.h"
+#include "device/x86/element_cost.h"
 #include "kernels/lowering.h"
 #include "kernels/pointwise/moves.h"
 #include "kernels/shapes.h"

@@ -3,7 +3,7 @@
 
 #include "base/multiples.h"
 #include "ir/pointwise.h"
-#include "kernels/element_cost.h"
+#include "device/x86/element_cost.h"
 #include "kernels/quantize/programs.h"
 #include "kernels/quantize/spans.h"
 

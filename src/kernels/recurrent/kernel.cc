@@ -2,8 +2,8 @@
 #include <algorithm>
 
 #include "base/multiples.h"
-#include "kernels/recurrent/prepack.h"
-#include "kernels/recurrent/shape.h"
+#include "device/x86/recurrent/prepack.h"
+#include "device/x86/recurrent/shape.h"
 
 namespace hone {
 namespace {

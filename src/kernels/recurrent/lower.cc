@@ -5,7 +5,7 @@
 #include <array>
 
 #include "ir/pointwise.h"
-#include "kernels/element_cost.h"
+#include "device/x86/element_cost.h"
 #include "ops/recurrent.h"
 
 namespace hone {

@@ -2,10 +2,10 @@
 #include <algorithm>
 
 #include "ir/pointwise.h"
-#include "kernels/element_cost.h"
+#include "device/x86/element_cost.h"
 #include "kernels/elements.h"
-#include "kernels/reduce_window/prepack.h"
-#include "kernels/reduce_window/shape.h"
+#include "device/x86/reduce_window/prepack.h"
+#include "device/x86/reduce_window/shape.h"
 #include "kernels/shapes.h"
 #include "ops/integer_activations.h"
 

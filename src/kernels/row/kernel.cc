@@ -4,7 +4,7 @@
 #include "base/multiples.h"
 #include "ir/graph.h"
 #include "kernels/columns/plan.h"
-#include "kernels/element_cost.h"
+#include "device/x86/element_cost.h"
 #include "kernels/elements.h"
 #include "kernels/row/plan.h"
 #include "kernels/shapes.h"

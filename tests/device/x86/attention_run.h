@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "base/float_bits.h"
-#include "kernels/attention/shape.h"
+#include "device/x86/attention/shape.h"
 #include "tests/device/x86/gemm_run.h"
 
 namespace hone::test {

@@ -4,7 +4,7 @@
 #include <string>
 
 #include "kernels/block_gemm/plan.h"
-#include "kernels/block_gemm/shape.h"
+#include "device/x86/block_gemm/shape.h"
 #include "ops/calls.h"
 #include "ops/evaluate.h"
 #include "tests/device/x86/kernel_runner.h"

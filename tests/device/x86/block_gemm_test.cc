@@ -1,5 +1,5 @@
 // Products with scales of blocks have the bits of block_linear's evaluation, on every level and in any pieces.
-#include "kernels/block_gemm/shape.h"
+#include "device/x86/block_gemm/shape.h"
 
 #include <gtest/gtest.h>
 

@@ -14,7 +14,7 @@
 #include "formats/packed.h"
 #include "formats/scale.h"
 #include "kernels/gather/plan.h"
-#include "kernels/weight_codec.h"
+#include "device/x86/weight_codec.h"
 #include "tests/device/x86/kernel_runner.h"
 #include "tests/device/x86/test_targets.h"
 #include "tests/support/packed_examples.h"

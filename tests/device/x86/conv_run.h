@@ -4,8 +4,8 @@
 #include <string>
 #include <vector>
 
-#include "kernels/conv/prepack.h"
-#include "kernels/conv/shape.h"
+#include "device/x86/conv/prepack.h"
+#include "device/x86/conv/shape.h"
 #include "tests/device/x86/gemm_run.h"
 
 namespace hone::test {

@@ -5,8 +5,8 @@
 #include <optional>
 
 #include "base/multiples.h"
-#include "kernels/conv/shape.h"
-#include "kernels/conv/winograd_shape.h"
+#include "device/x86/conv/shape.h"
+#include "device/x86/conv/winograd_shape.h"
 #include "tests/device/x86/conv_run.h"
 #include "tests/device/x86/test_targets.h"
 

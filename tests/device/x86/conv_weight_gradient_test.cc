@@ -3,7 +3,7 @@
 
 #include <cmath>
 
-#include "kernels/conv_weight_gradient/shape.h"
+#include "device/x86/conv_weight_gradient/shape.h"
 #include "tests/device/x86/at_the_edge.h"
 #include "tests/device/x86/gemm_run.h"
 

@@ -7,8 +7,8 @@
 
 #include "base/philox.h"
 #include "ir/tensor.h"
-#include "kernels/gemm/prepack.h"
-#include "kernels/gemm/shape.h"
+#include "device/x86/gemm/prepack.h"
+#include "device/x86/gemm/shape.h"
 #include "tests/device/x86/kernel_runner.h"
 #include "tests/support/bound.h"
 

@@ -10,7 +10,7 @@
 #include "device/x86/compiler.h"
 #include "kernels/kernel.h"
 #include "kernels/pointwise/plan.h"
-#include "kernels/target.h"
+#include "device/x86/target.h"
 
 namespace hone::test {
 

@@ -5,8 +5,8 @@
 #include <bit>
 
 #include "base/float_bits.h"
-#include "kernels/conv/prepack.h"
-#include "kernels/conv/shape.h"
+#include "device/x86/conv/prepack.h"
+#include "device/x86/conv/shape.h"
 #include "tests/device/x86/gemm_run.h"
 #include "tests/device/x86/test_targets.h"
 

@@ -4,9 +4,9 @@
 #include <algorithm>
 #include <utility>
 
-#include "kernels/code_reader.h"
+#include "device/x86/code_reader.h"
 #include "kernels/gemm/plan.h"
-#include "kernels/lane_layout.h"
+#include "device/x86/lane_layout.h"
 #include "tests/device/x86/gemm_run.h"
 
 namespace hone::test {

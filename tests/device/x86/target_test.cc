@@ -1,9 +1,9 @@
-#include "kernels/target.h"
+#include "device/x86/target.h"
 
 #include <gtest/gtest.h>
 
-#include "kernels/attention/shape.h"
-#include "kernels/gemm/shape.h"
+#include "device/x86/attention/shape.h"
+#include "device/x86/gemm/shape.h"
 #include "tests/ir/test_ops.h"
 
 namespace hone {

@@ -13,8 +13,8 @@
 #include "device/x86/registry.h"
 #include "device/x86/tile_file.h"
 #include "device/x86/tile_registers.h"
-#include "kernels/attention/shape.h"
-#include "kernels/conv/shape.h"
+#include "device/x86/attention/shape.h"
+#include "device/x86/conv/shape.h"
 #include "tests/device/x86/gemm_run.h"
 
 namespace hone::test {

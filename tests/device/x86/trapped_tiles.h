@@ -7,7 +7,7 @@
 #include <cstdint>
 #include <string>
 
-#include "kernels/target.h"
+#include "device/x86/target.h"
 
 namespace hone::test {
 

@@ -4,7 +4,7 @@
 #include <cmath>
 #include <optional>
 
-#include "kernels/reduce_window/prepack.h"
+#include "device/x86/reduce_window/prepack.h"
 #include "tests/device/x86/at_the_edge.h"
 #include "tests/device/x86/gemm_run.h"
 

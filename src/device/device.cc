@@ -1,0 +1,45 @@
+#include "device/device.h"
+
+#include <fmt/ranges.h>
+
+#include "device/registry.h"
+
+namespace hone {
+
+Buffer Device::copied(const Buffer& from) {
+  Buffer copy = allocate(from.size());
+  if (from.size() == 0) return copy;
+  const std::unique_ptr<Queue> queue = make_queue();
+  queue->write(copy.address(), from.bytes());
+  queue->synchronise();
+  return copy;
+}
+
+const KernelImplementation& implementation_of(const Device& device, const KernelPlan& plan) {
+  const KernelImplementation* const found = device.find(plan.kernel());
+  CHECK(found != nullptr, "{} has no implementation of this class", device.name());
+  return *found;
+}
+
+Buffer lay_out(const Device& device, const KernelPlan& plan, const Tensor& weights, int threads,
+               const PanelMemory& memory) {
+  prepacking(device, plan).lay_out(device, plan, weights, threads, memory.bytes.data());
+  return Buffer(memory.owner, memory.bytes);
+}
+
+Buffer lay_out(const Device& device, const KernelPlan& plan, const Tensor& weights, int threads) {
+  const int64_t bytes = prepacking(device, plan).bytes(device, plan);
+  return lay_out(device, plan, weights, threads, panel_memory(static_cast<size_t>(bytes)));
+}
+
+std::shared_ptr<Device> open_device(std::string_view text) {
+  const size_t colon = text.find(':');
+  const std::string_view name = text.substr(0, colon);
+  for (const DeviceDef* def : device::all())
+    if (name == def->name) return def->open(colon == text.npos ? std::string_view() : text.substr(colon + 1));
+  std::vector<std::string_view> names;
+  for (const DeviceDef* def : device::all()) names.push_back(def->name);
+  fail("there is no device \"{}\"; known: {}", name, fmt::join(names, ", "));
+}
+
+}  // namespace hone

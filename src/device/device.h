@@ -1,0 +1,55 @@
+// Who computes: the memory, the queues and the code of one device, and what it can do. The one type that layers above
+// carry: they name no device and ask none for its registers or units. A device is a folder of src/device/
+// (docs/adding.md, "A device").
+#pragma once
+
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "device/compiler.h"
+#include "device/implementation.h"
+#include "device/queue.h"
+#include "ir/memory.h"
+#include "ir/packer.h"
+
+namespace hone {
+
+// For any number of threads at once; sessions share one.
+class Device : public Memory {
+ public:
+  // What --device takes behind the colon, for what it is now: "avx512". Empty where there are no variants.
+  virtual std::string variant() const { return ""; }
+  virtual std::string abilities() const { return ""; }  // of instructions and units, for reports
+
+  virtual bool is_host() const = 0;           // its memory is the host's: addresses are pointers
+  virtual Buffer allocate(size_t bytes) = 0;  // uninitialised. Throws MemoryError
+  virtual std::unique_ptr<Queue> make_queue() = 0;  // the device must outlive it
+  // How many areas of Launch::scratch_bytes a launch takes when the run has so many threads.
+  virtual int scratch_areas(int threads) const { return threads; }
+
+  virtual bool compiles() const { return true; }                                // false: it interprets all steps
+  virtual const KernelImplementation* find(const KernelDef& kernel) const = 0;  // null: it has none for the class
+  virtual std::unique_ptr<Compiler> make_compiler(const CompilerOptions& options) = 0;
+  // What code of the plan depends on, as text: plans of equal keys share code. Empty where nothing is compiled.
+  virtual std::string code_key(const KernelPlan& plan) const { return plan.text(); }
+
+  // Quantizes with machine code, to the bits of the rules of formats; null: the rules do.
+  virtual std::shared_ptr<const Packer> make_packer(const CompilerOptions&) { return nullptr; }
+
+  Buffer copied(const Buffer& from);  // a buffer of the device with the bytes of one of the host
+};
+
+struct DeviceDef {
+  const char* name;      // as --device takes it
+  const char* doc;
+  const char* variants;  // what may stand behind a colon, for people; empty: nothing
+  bool compiles;         // else it interprets steps as they are
+  // Throws Error when it is not there, saying what was looked for, and for variants that are unknown or not there.
+  std::shared_ptr<Device> (*open)(std::string_view variant);
+};
+
+// "cpu", "cpu:avx512". Throws Error, which lists the devices of the program, for another name.
+std::shared_ptr<Device> open_device(std::string_view text);
+
+}  // namespace hone

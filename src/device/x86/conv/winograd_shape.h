@@ -1,0 +1,49 @@
+// What planner, prepack and code generator agree on for a convolution by Winograd's algorithm (winograd.h).
+//
+// The result is cut into pieces of m x m. An item is a block of pieces (of any images, one behind the other) and one
+// panel of outputs: x under the pieces is transformed into scratch, [product, piece, channel]; each product is
+// multiplied by its own panel of transformed weights, [product, piece, output]; the results are transformed back and go
+// through the epilogue. Weights lie [panel, product].
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "kernels/conv/plan.h"
+#include "device/x86/conv/winograd.h"
+#include "device/x86/gemm/shape.h"
+
+namespace hone {
+
+// What launch() derives from the sizes of a plane, in KernelArgs::dims.
+inline constexpr int kPieces = kDerivedDims, kPiecesAcross = kDerivedDims + 1, kBlockPieces = kDerivedDims + 2;
+
+// Of a plan for any plane, pieces are 0 and blocks as large as any.
+struct WinogradShape {
+  const Winograd* w = nullptr;
+  GemmShape gemm;                        // one product: [block_pieces, channels] x [outputs, channels]
+  int64_t pieces_y = 0, pieces_x = 0;    // per plane
+  int64_t block_pieces = 0;              // a multiple of gemm.rows
+  int64_t data_row = 0, data_plane = 0;  // bytes: transformed x of one piece, of all pieces of one product
+  int64_t sums_row = 0, sums_plane = 0;  // likewise, results before they are transformed back
+  int64_t patch_bytes = 0, result_bytes = 0;
+  int64_t pieces() const { return pieces_y * pieces_x; }
+  int64_t scratch_bytes() const { return w->products() * (data_plane + sums_plane) + patch_bytes + result_bytes; }
+};
+
+WinogradShape winograd_shape(const ConvPlan& plan, const Target& target, int shrink = 0);
+void write_derived(const WinogradShape& shape, KernelDims& dims);
+GemmPlan winograd_product(const ConvPlan& plan);  // one of the matrix products
+Support winograd_support(const ConvPlan& plan);
+struct MethodChoice {
+  ConvPlan::Method method = ConvPlan::Method::direct;
+  std::vector<std::string> refused;  // the others, each with the reason against it
+};
+// The method that is expected to be fastest for that many images, by a fixed rule; `exact`: the sum as it is written;
+// `once`: weights are laid out once, not in each run.
+MethodChoice choose_method(const ConvPlan& plan, const Target& target, int64_t images, bool no_winograd = false,
+                           bool once = true);
+std::string_view to_string(ConvPlan::Method method);
+
+}  // namespace hone

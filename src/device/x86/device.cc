@@ -1,0 +1,93 @@
+#include "device/x86/device.h"
+
+#include <algorithm>
+#include <unordered_map>
+
+#include "base/stop.h"
+#include "base/threads.h"
+#include "device/x86/compiled_packer.h"
+#include "device/x86/compiler.h"
+#include "device/x86/object_cache.h"
+#include "device/x86/registry.h"
+
+namespace hone {
+namespace {
+
+// The chunks of a call on one thread, so that it can be stopped: tens of milliseconds of work.
+constexpr int64_t kChunksAtOnce = 1024;
+
+class CpuQueue : public HostQueue {
+ public:
+  void launch(Code code, const KernelArgs& args, const Launch& call, std::span<std::byte* const> scratch) override {
+    const auto kernel = reinterpret_cast<KernelFn>(const_cast<void*>(code));
+    const int64_t items = call.items, chunk_items = call.items_per_chunk;
+    if (scratch.size() == 1 || items <= chunk_items) {
+      const int64_t at_once = std::max<int64_t>(chunk_items, 1) * kChunksAtOnce;
+      for (int64_t begin = 0; begin < items; begin += at_once) {
+        check_stop();
+        kernel(&args, begin, std::min(items, begin + at_once), scratch[0]);
+      }
+      return;
+    }
+    auto chunk = [&](int64_t begin, int64_t end, int thread) {
+      kernel(&args, begin, end, scratch[static_cast<size_t>(thread)]);
+    };
+    parallel_chunks(items, chunk_items, static_cast<int>(scratch.size()), chunk);
+  }
+};
+
+class X86Compiler : public Compiler {
+ public:
+  X86Compiler(const Target& target, const CompilerOptions& options) : library_(target, options) {}
+
+  std::vector<Code> compile(std::span<const KernelPlan> plans) override {
+    std::vector<Code> codes;
+    for (KernelFn kernel : library_.compile(plans)) codes.push_back(reinterpret_cast<Code>(kernel));
+    return codes;
+  }
+  const CompileStatistics& statistics() const override { return library_.statistics(); }
+  std::string bundle() const override { return library_.bundle(); }
+
+ private:
+  KernelLibrary library_;
+};
+
+// `--isa`'s text, for a target that this CPU has.
+Target usable_target(std::string_view variant) {
+  return variant.empty() ? host_target() : parse_target(variant);
+}
+
+}  // namespace
+
+const X86KernelDef* device_x86::find(const KernelDef& kernel) {
+  static const std::unordered_map<const KernelDef*, const X86KernelDef*> known = [] {
+    std::unordered_map<const KernelDef*, const X86KernelDef*> defs;
+    for (const X86KernelDef* def : all())
+      CHECK(defs.emplace(&def->kernel(), def).second, "x86 has two implementations of {} kernels", def->kernel().name);
+    return defs;
+  }();
+  const auto found = known.find(&kernel);
+  return found == known.end() ? nullptr : found->second;
+}
+
+std::unique_ptr<Queue> X86Device::make_queue() { return std::make_unique<CpuQueue>(); }
+const KernelImplementation* X86Device::find(const KernelDef& kernel) const { return device_x86::find(kernel); }
+std::unique_ptr<Compiler> X86Device::make_compiler(const CompilerOptions& options) {
+  return std::make_unique<X86Compiler>(target_, options);
+}
+std::string X86Device::code_key(const KernelPlan& plan) const { return object_key(plan.text(), target_).hex(); }
+std::shared_ptr<const Packer> X86Device::make_packer(const CompilerOptions& options) {
+  return std::make_shared<CompiledPacker>(target_, options);
+}
+
+extern constinit const DeviceDef cpu_device_def{
+    .name = "cpu",
+    .doc = "compiled code",
+    .variants = "levels of instructions: avx2, avx512, avx512_bf16, amx, host; with features added or taken away: "
+                "avx512+avx_vnni",
+    .compiles = true,
+    .open = [](std::string_view variant) -> std::shared_ptr<Device> {
+      return std::make_shared<X86Device>(usable_target(variant));
+    }};
+
+}  // namespace hone

@@ -1,0 +1,30 @@
+// x86 CPUs as a device: machine code made for a Target, in the host's memory.
+#pragma once
+
+#include "device/host.h"
+#include "device/x86/target.h"
+
+namespace hone {
+
+class X86Device : public HostDevice {
+ public:
+  explicit X86Device(Target target) : target_(std::move(target)) {}
+  const Target& target() const { return target_; }
+
+  std::string_view name() const override { return "cpu"; }
+  std::string variant() const override { return to_string(target_); }
+  std::string abilities() const override { return to_string(target_.features()); }
+  std::unique_ptr<Queue> make_queue() override;
+  const KernelImplementation* find(const KernelDef& kernel) const override;
+  std::unique_ptr<Compiler> make_compiler(const CompilerOptions& options) override;
+  std::string code_key(const KernelPlan& plan) const override;
+  std::shared_ptr<const Packer> make_packer(const CompilerOptions& options) override;
+
+ private:
+  const Target target_;
+};
+
+// The target of a device whose implementations are x86's.
+inline const Target& target_of(const Device& device) { return static_cast<const X86Device&>(device).target(); }
+
+}  // namespace hone

@@ -1,0 +1,67 @@
+// Packed weights [N,K] as a source of panels (kernels/gemm/shape.h): what a format has stored becomes codes and scales
+// where the kernels want them. Reads any geometry; how fast depends on how much the two layouts have in common.
+#pragma once
+
+#include <vector>
+
+#include "formats/packed.h"
+#include "ir/tensor.h"
+#include "device/x86/byte_table.h"
+#include "device/x86/gemm/shape.h"
+#include "device/x86/lane_layout.h"
+
+namespace hone {
+
+class PackedSource {
+ public:
+  // Column 0 of panel 0 is row `first_row` of the weights.
+  PackedSource(const GemmShape& shape, const Tensor& weights, int64_t first_row);
+
+  // Columns [first, first + lanes), of which some exist, become vector `v` of the zeroed `panel`.
+  void pack(int64_t first, std::byte* panel, int v) const;
+
+ private:
+  struct Scratch {
+    std::vector<uint32_t> lanes;        // of each column
+    std::vector<uint32_t> scale_codes;  // of each slot, all groups, all levels
+    std::vector<uint32_t> wide;         // codes of one column
+    std::vector<uint8_t> narrow;
+  };
+
+  bool holds_whole_lanes() const;
+  void make_table();
+  int64_t first_bit(int64_t row) const;
+  template <class T>
+  void read_row(int64_t row, std::span<T> codes) const;
+
+  struct Groups {
+    int64_t first, stride;
+  };
+  Groups groups_of(int64_t row) const;  // the groups that a row's have in the order of the scales' plane
+  int64_t scale_bit(int64_t group) const;
+  void read_scales(int64_t row, std::span<uint32_t> codes) const;
+  int64_t slot_of(int64_t row, int64_t row0) const;
+  int64_t row_of(int64_t slot, int64_t row0) const;
+  bool is_nan(uint32_t scale_code) const;
+  void store_scales(int64_t row0, const Scratch& scratch, std::byte* out) const;
+
+  const std::byte* line(int64_t row, std::span<const uint32_t> scale_codes, Scratch& scratch, uint32_t* lanes) const;
+  const std::byte* whole_line(int64_t row, std::byte* lanes) const;
+  void narrow_line(int64_t row, std::span<const uint32_t> scale_codes, Scratch& scratch, uint32_t* lanes) const;
+  void wide_line(int64_t row, Scratch& scratch, uint32_t* lanes) const;
+
+  const GemmShape& s_;
+  const WeightCodec& c_;
+  const Format format_;
+  const PlaneView planes_;
+  const ScaleGrid grid_;
+  PackedLayout layout_;
+  int64_t first_row_, end_row_;
+  int64_t scales_;       // of a slot
+  bool across_ = false;  // lines of the format run across the rows
+  LaneChange change_ = LaneChange::none;
+  bool whole_ = false, translates_ = false;
+  ByteTable table_{};  // of bytes of codes, when whole_
+};
+
+}  // namespace hone
