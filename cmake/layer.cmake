@@ -28,7 +28,7 @@ function(layer name)
     precompile(hone_${name} AS hone_ir)
   endif()
   if(ARG_REGISTRY)
-    add_table(hone_${name}_table ${name} "" ${sources})
+    add_table(hone_${name}_table ${name} ${plain_tables} ${sources})
   endif()
 endfunction()
 

@@ -2,10 +2,14 @@
 # of that layer and of those below: of what lies in src/, or, where its property HONE_TABLES is "extended", of what extend_layers()
 # adds to that. So the libraries are built once, and nothing in them knows how many definitions there are.
 
-# add_table(<target> <layer> <value of HONE_TABLES> sources...)
-# The object library <target>: <layer>::all(), over the definitions in the sources. The layer that emits machine code also gets
-# the version of its generators, which are all of the program's.
-function(add_table target name choice)
+set(plain_tables $<STREQUAL:$<TARGET_PROPERTY:HONE_TABLES>,>)
+set(extended_tables $<STREQUAL:$<TARGET_PROPERTY:HONE_TABLES>,extended>)
+set(only_reference $<STREQUAL:$<TARGET_PROPERTY:HONE_DEVICES>,reference>)
+
+# add_table(<target> <layer> <condition> sources...)
+# The object library <target>: <layer>::all(), over the definitions in the sources, for programs that meet the condition. The layer
+# that emits machine code also gets the version of its generators, which are all of the program's.
+function(add_table target name condition)
   get_property(def GLOBAL PROPERTY HONE_REGISTRY_${name})
   get_property(folder GLOBAL PROPERTY HONE_FOLDER_${name})
   set(table ${PROJECT_BINARY_DIR}/gen/${target}.cc)
@@ -16,8 +20,34 @@ function(add_table target name choice)
   add_library(${target} OBJECT ${table})
   target_link_libraries(${target} PRIVATE hone_${name})
   set_target_properties(${target} PROPERTIES HONE_TABLES none)
-  target_link_libraries(hone_${name} INTERFACE
-    $<$<STREQUAL:$<TARGET_PROPERTY:HONE_TABLES>,${choice}>:$<TARGET_OBJECTS:${target}>>)
+  target_link_libraries(hone_${name} INTERFACE $<${condition}:$<TARGET_OBJECTS:${target}>>)
+endfunction()
+
+# device_table(<layers of devices>...): the devices of a program are those of the layer `device` and of these. Programs link them
+# all; layers do not, and whatever they depend on is linked by programs alone. With its property HONE_DEVICES "reference" a program
+# has the reference device and needs no other layer.
+function(device_table)
+  set_property(GLOBAL PROPERTY HONE_REGISTRY_device DeviceDef)
+  set_property(GLOBAL PROPERTY HONE_DEVICE_LAYERS ${ARGN})
+  layer_sources(device ${PROJECT_SOURCE_DIR}/src own)
+  add_table(hone_device_reference device $<AND:${only_reference},$<NOT:$<STREQUAL:$<TARGET_PROPERTY:HONE_TABLES>,none>>> ${own})
+  device_sources(${PROJECT_SOURCE_DIR}/src sources)
+  add_table(hone_device_table device $<AND:$<NOT:${only_reference}>,${plain_tables}> ${sources})
+  foreach(layer ${ARGN})
+    target_link_libraries(hone_device INTERFACE
+      $<$<AND:$<NOT:${only_reference}>,$<OR:${plain_tables},${extended_tables}>>:hone_${layer}>)
+  endforeach()
+endfunction()
+
+# The sources of all layers in which devices are defined.
+function(device_sources root result)
+  get_property(devices GLOBAL PROPERTY HONE_DEVICE_LAYERS)
+  set(all "")
+  foreach(layer device ${devices})
+    layer_sources(${layer} ${root} sources)
+    list(APPEND all ${sources})
+  endforeach()
+  set(${result} ${all} PARENT_SCOPE)
 endfunction()
 
 # add_generator_version(<target> roots...): cached machine code is keyed by the sources of what generates it, below each root.
@@ -46,8 +76,15 @@ function(extend_layers root)
     if(NOT def AND sources)
       message(FATAL_ERROR "${sources}: ${name} has no registry, so nothing would find what they define")
     elseif(def)
+      set(defined ${sources})
       layer_sources(${name} ${PROJECT_SOURCE_DIR}/src own)
-      add_table(hone_${name}_extended ${name} extended ${own} ${sources})
+      set(condition ${extended_tables})
+      if(name STREQUAL device)
+        device_sources(${root} defined)
+        device_sources(${PROJECT_SOURCE_DIR}/src own)
+        set(condition $<AND:$<NOT:${only_reference}>,${extended_tables}>)
+      endif()
+      add_table(hone_${name}_extended ${name} ${condition} ${own} ${defined})
       target_sources(hone_${name}_extended PRIVATE ${sources})
       target_include_directories(hone_${name}_extended PRIVATE ${root})
       target_link_libraries(hone_${name}_extended PRIVATE ${libraries})

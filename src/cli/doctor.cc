@@ -3,14 +3,14 @@
 #include "cli/flags.h"
 #include "cli/registry.h"
 #include "cli/run_files.h"
-#include "device/x86/compiler.h"
+#include "base/cache_folder.h"
 #include "measure/peaks.h"
 
 namespace hone {
 namespace {
 
 struct {
-  std::string model, isa, disk = ".";
+  std::string model, device, isa, disk = ".";
   ShapeFlags shapes;
   std::vector<std::string> formats;
   bool train = false;
@@ -22,6 +22,7 @@ void setup(CLI::App& app) {
   flags.shapes.add_to(app);
   app.add_option("--to", flags.formats, "Number format to check (repeatable; default: a choice from 16 bits to 4)")
       ->allow_extra_args(false);
+  add_device_to(app, flags.device);
   app.add_option("--isa", flags.isa,
                  "Instruction set that code would be generated for (default: all that this CPU has)");
   app.add_option("--disk", flags.disk, "Folder that results would be written to")->capture_default_str();
@@ -32,7 +33,7 @@ void setup(CLI::App& app) {
 int run() {
   DoctorOptions options{
       .shapes = flags.shapes.get(), .formats = flags.formats, .disk = flags.disk, .train = flags.train};
-  if (!flags.isa.empty()) options.target = parse_target(flags.isa);
+  options.device = device_of(flags.device, flags.isa);
   options.peaks = remembered_peaks(default_cache_folder());
   RunFiles().reads("MODEL", flags.model).check();
   Diagnosis diagnosis = doctor(flags.model, options);

@@ -10,7 +10,7 @@ namespace {
 struct {
   ModelFlags model;
   ShapeFlags shapes;
-  std::string isa, compute;
+  std::string device, isa, compute;
   std::vector<std::string> no_pass;
   bool no_fusion = false, no_winograd = false;
   OutputFlags output;
@@ -19,6 +19,7 @@ struct {
 void setup(CLI::App& app) {
   flags.model.add_to(app);
   flags.shapes.add_to(app);
+  add_device_to(app, flags.device);
   app.add_option("--isa", flags.isa,
                  "Instruction set to plan for, as hone run takes it (default: all that this CPU has)");
   app.add_option("--compute", flags.compute, "f32 or bf16 (default: as stored in the model)");
@@ -30,7 +31,7 @@ void setup(CLI::App& app) {
 
 int run() {
   ExplainOptions options{.shapes = flags.shapes.get(), .fuse = !flags.no_fusion, .no_winograd = flags.no_winograd};
-  if (!flags.isa.empty()) options.target = parse_target(flags.isa);
+  options.device = device_of(flags.device, flags.isa);
   if (!flags.compute.empty()) options.compute = parse_compute(flags.compute);
   options.pipeline.disabled = flags.no_pass;
   RunFiles().reads("MODEL", flags.model.model).check();

@@ -11,14 +11,14 @@
 #include "base/printable.h"
 #include "base/registry.h"
 #include "base/shell.h"
-#include "device/x86/compiler.h"
+#include "base/cache_folder.h"
+#include "device/registry.h"
 #include "io/numpy.h"
 #include "ir/text.h"
 #include "passes/pass.h"
 #include "report/html.h"
 #include "report/json.h"
 #include "report/text.h"
-#include "runtime/registry.h"
 
 namespace hone {
 
@@ -93,12 +93,27 @@ void RunFlags::add_to(CLI::App& app) {
       "hone can");
 }
 
+void add_device_to(CLI::App& app, std::string& device) {
+  std::string what = "Device that runs the model:";
+  for (const DeviceDef* def : device::all())
+    what += fmt::format(" {}{}{}", def->name, *def->variants ? "[:VARIANT]" : "", def == device::all().back() ? "" : ",");
+  app.add_option("--device", device, what + "; cpu:avx512 is --isa avx512 (default: cpu)");
+}
+
+std::shared_ptr<Device> device_of(const std::string& device, const std::string& isa) {
+  if (!device.empty() && !isa.empty())
+    fail("--device {} and --isa {}: give one of them; --isa {} is --device cpu:{}", device, isa, isa, isa);
+  if (!device.empty()) return open_device(device);
+  return isa.empty() ? nullptr : open_device("cpu:" + isa);
+}
+
 void RunFlags::add_all_but_trust_to(CLI::App& app) {
+  add_device_to(app, device);
   std::string what;
-  for (const BackendDef* def : runtime::all())
+  for (const DeviceDef* def : device::all())
     what += fmt::format("{}{}: {}", what.empty() ? "" : "; ", def->name, def->doc);
   app.add_option("--backend", backend, what)
-      ->check(CLI::IsMember(names_of<BackendDef>(runtime::all())))
+      ->check(CLI::IsMember(names_of<DeviceDef>(device::all())))
       ->capture_default_str();
   app.add_option("-O,--optimise", optimise, "0: as it is, interpreted; 1: canonical form, interpreted; 2: compiled")
       ->check(CLI::Range(0, 2))
@@ -126,9 +141,9 @@ void RunFlags::add_compute_to(CLI::App& app) {
 
 SessionOptions RunFlags::options() const {
   SessionOptions options;
-  options.backend = find_def(runtime::all(), backend);
+  if (backend != "cpu" && !device.empty()) fail("--device {} and --backend {}: give one of them", device, backend);
+  options.device = backend != "cpu" ? open_device(backend) : device_of(device, isa);
   options.optimise = optimise;
-  if (!isa.empty()) options.target = parse_target(isa);
   if (!compute.empty()) options.compute = parse_compute(compute);
   options.no_winograd = no_winograd;
   options.fuse = !no_fusion;

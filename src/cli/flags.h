@@ -47,10 +47,14 @@ struct TextFlags {
   std::vector<std::string> get() const;  // empty when neither is given
 };
 
-// --backend -O --isa --no-winograd --no-fusion --threads --no-pass --verify --print-after --cache --trust-code, and
+// --device --backend -O --isa --no-winograd --no-fusion --threads --no-pass --verify --print-after --cache --trust-code, and
 // --compute where the verb adds it
+// Of --device, or of --isa where that is given: null where neither is.
+std::shared_ptr<Device> device_of(const std::string& device, const std::string& isa);
+void add_device_to(CLI::App& app, std::string& device);
+
 struct RunFlags {
-  std::string backend = "cpu", isa, compute, cache;
+  std::string device, backend = "cpu", isa, compute, cache;
   int optimise = 2, threads = 1;
   std::vector<std::string> no_pass, print_after;
   bool verify = false, no_cache = false, trust_code = false, no_winograd = false, no_fusion = false;

@@ -2,7 +2,7 @@
 
 #include "cli/flags.h"
 #include "cli/registry.h"
-#include "device/x86/compiler.h"
+#include "base/cache_folder.h"
 
 namespace hone {
 namespace {

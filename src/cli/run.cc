@@ -102,7 +102,7 @@ Record outputs_record(const std::vector<std::string>& names, const std::vector<s
 }
 
 int run() {
-  if (flags.profile && (!flags.run.options().backend->compiles || flags.run.optimise < 2))
+  if (flags.profile && !flags.run.options().compiles())
     fail("--profile shows compiled steps; leave --backend reference and -O0, -O1 out");
   declare_files({});
   const LoadedModel model = flags.model.load();

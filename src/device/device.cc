@@ -32,6 +32,11 @@ Buffer lay_out(const Device& device, const KernelPlan& plan, const Tensor& weigh
   return lay_out(device, plan, weights, threads, panel_memory(static_cast<size_t>(bytes)));
 }
 
+std::string text_of(const Device& device) {
+  const std::string variant = device.variant();
+  return std::string(device.name()) + (variant.empty() ? "" : ":" + variant);
+}
+
 std::shared_ptr<Device> open_device(std::string_view text) {
   const size_t colon = text.find(':');
   const std::string_view name = text.substr(0, colon);

@@ -6,7 +6,9 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <vector>
 
+#include "base/peaks.h"
 #include "device/compiler.h"
 #include "device/implementation.h"
 #include "device/queue.h"
@@ -14,6 +16,18 @@
 #include "ir/packer.h"
 
 namespace hone {
+
+// A unit that multiplies, for people.
+struct UnitRate {
+  std::string name, types;               // of the instruction; "bf16 × bf16 + f32"
+  int64_t products = 1;                  // of one instruction
+  double rate = 1;                       // products in the time of one by f32 multiply-add, as kernels are chosen by
+  double MachinePeaks::*peak = nullptr;  // that shows whether that is so
+};
+struct UnitRates {
+  std::string source;  // where the rates are from: "zen4"
+  std::vector<UnitRate> units;
+};
 
 // For any number of threads at once; sessions share one.
 class Device : public Memory {
@@ -31,11 +45,17 @@ class Device : public Memory {
   virtual bool compiles() const { return true; }                                // false: it interprets all steps
   virtual const KernelImplementation* find(const KernelDef& kernel) const = 0;  // null: it has none for the class
   virtual std::unique_ptr<Compiler> make_compiler(const CompilerOptions& options) = 0;
-  // What code of the plan depends on, as text: plans of equal keys share code. Empty where nothing is compiled.
+  // What code of the plan depends on, as text: on this device, plans of equal keys have equal code.
   virtual std::string code_key(const KernelPlan& plan) const { return plan.text(); }
+
+  // Predicted memory that compiling so many kernels on so many threads takes, and keeps.
+  virtual int64_t compile_bytes(int, int64_t) const { return 0; }
 
   // Quantizes with machine code, to the bits of the rules of formats; null: the rules do.
   virtual std::shared_ptr<const Packer> make_packer(const CompilerOptions&) { return nullptr; }
+
+  virtual UnitRates units() const { return {}; }
+  virtual std::vector<std::string> notes() const { return {}; }  // what keeps it from being faster, in sentences
 
   Buffer copied(const Buffer& from);  // a buffer of the device with the bytes of one of the host
 };
@@ -48,6 +68,8 @@ struct DeviceDef {
   // Throws Error when it is not there, saying what was looked for, and for variants that are unknown or not there.
   std::shared_ptr<Device> (*open)(std::string_view variant);
 };
+
+std::string text_of(const Device& device);  // as open_device() takes it
 
 // "cpu", "cpu:avx512". Throws Error, which lists the devices of the program, for another name.
 std::shared_ptr<Device> open_device(std::string_view text);

@@ -11,7 +11,7 @@
 #include "base/hash.h"
 #include "base/text.h"
 #include "base/threads.h"
-#include "device/x86/compiled_packer.h"
+#include "jobs/compiled_packer.h"
 #include "io/hf_weights.h"
 #include "io/peft.h"
 #include "jobs/save_model.h"
@@ -169,10 +169,10 @@ Record insert_adapters(const LoadedModel& model, const LoraOptions& options, con
 
 Record fuse_adapters(const LoadedModel& model, const FuseLoraOptions& options, const std::string& output,
                      const std::string& command) {
-  const CompiledPacker packer({.threads = hardware_threads(), .cache_folder = default_cache_folder()});
+  const std::shared_ptr<const Packer> packer = compiled_packer();
   const Graph& before = model.graph;
   const std::vector<Adapter> adapters = adapters_of(before);
-  const Graph after = run_pass(before, FuseLoraOptions::kPass, {.options = options, .packer = &packer});
+  const Graph after = run_pass(before, FuseLoraOptions::kPass, {.options = options, .packer = packer.get()});
   Table table = adapter_table();
   table.columns.push_back({"change", "change of the weight", "%", kFigure});
   table.columns.push_back({"kept", "change against rounding", "dB", kDecibels});

@@ -95,7 +95,7 @@ KeyValues conditions_of(const Candidate& candidate, const SessionOptions& sessio
       .key = "conditions",
       .title = "",
       .items = {{"isa", "instruction set",
-                 candidate.session->target() ? to_string(*candidate.session->target()) : "none: interpreted"},
+                 candidate.session->device() ? candidate.session->device()->variant() : "none: interpreted"},
                 {"threads", "threads", number(session.threads), "", count},
                 {"cpus", "CPUs usable", number(environment().cpus), "", count}}};
   for (const auto& [symbol, size] : candidate.bindings)

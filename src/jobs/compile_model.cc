@@ -14,12 +14,12 @@
 namespace hone {
 namespace {
 
-KeyValues figures(const SessionStatistics& s, const Target& target, size_t object_bytes, int64_t file_bytes) {
+KeyValues figures(const SessionStatistics& s, const Device& device, size_t object_bytes, int64_t file_bytes) {
   const NumberStyle count{NumberFormat::integer, 0}, bytes{NumberFormat::bytes, 3};
   const int kernels = s.kernels_compiled + s.kernels_cached + s.kernels_bundled;
   return {.key = "compiled",
           .title = "Compiled",
-          .items = {{"isa", "instruction set", to_string(target)},
+          .items = {{"isa", "instruction set", device.variant()},
                     {"kernels", "kernels", number(kernels), "", count},
                     {"kernels_compiled", "of them compiled now", number(s.kernels_compiled), "", count},
                     {"compile_ms", "compile", number(s.compile_milliseconds), "ms", {}},
@@ -32,7 +32,7 @@ KeyValues figures(const SessionStatistics& s, const Target& target, size_t objec
 Record compile_model(LoadedModel model, SessionOptions options, const ShapeOptions& shapes, const std::string& output,
                      const std::string& command) {
   if (!output.ends_with(".safetensors")) fail("{}: the output's name must end in .safetensors", output);
-  if (!options.backend->compiles || options.optimise < 2)
+  if (!options.compiles())
     fail("there is nothing to compile with --backend reference or below -O2; leave them out");
   if (std::filesystem::is_directory(model.path)) refuse_source_as_output(output, model);
   if (options.compute) model.graph.metadata["compute"] = to_string(*options.compute);
@@ -48,7 +48,7 @@ Record compile_model(LoadedModel model, SessionOptions options, const ShapeOptio
   const std::string objects = session.objects();
   std::map<std::string, std::string> files = model.files;
   files.insert(model.objects.begin(), model.objects.end());
-  files[fmt::format("{}{}", kObjectFiles, to_string(*session.target()))] = objects;
+  files[fmt::format("{}{}", kObjectFiles, session.device()->variant())] = objects;
   const ManifestEntry source{"input", model.path, model.sha256(), model.file_bytes};
   std::error_code absent;
   if (std::filesystem::equivalent(output, model.path, absent)) may_replace(output);  // with one that has more code
@@ -58,8 +58,8 @@ Record compile_model(LoadedModel model, SessionOptions options, const ShapeOptio
                 .command = command,
                 .findings = {fmt::format("{} carries the machine code of {} kernels for {}", output,
                                          s.kernels_compiled + s.kernels_cached + s.kernels_bundled,
-                                         to_string(*session.target()))},
-                .sections = {{"Compiled", {figures(s, *session.target(), objects.size(), saved.bytes)}}},
+                                         session.device()->variant())},
+                .sections = {{"Compiled", {figures(s, *session.device(), objects.size(), saved.bytes)}}},
                 .machine = describe(environment()),
                 .manifest = {source, {"output", output, sha256_of_file(output), saved.bytes}}};
   const Graph& graph = session.graph();

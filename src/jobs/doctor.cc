@@ -167,16 +167,16 @@ class Doctor {
   }
 
   void examine_execution() {
-    const Target target = options_.target ? *options_.target : host_target();
+    const std::shared_ptr<Device> device = options_.device ? options_.device : open_device("cpu");
     Graph prepared = prepare_for_codegen(graph_, stored_compute(graph_));
     prepared.compact();
     const SpecialisedParts parts = specialised_parts(prepared, bindings_);
-    const LoweredGraph lowered = lower(parts.head, {.target = target});
+    const LoweredGraph lowered = lower(parts.head, {.device = device});
     const Arena arena = plan_arena(parts.head, lowered);
-    run_memory_ = predict_memory(parts.head, lowered, arena, target, hardware_threads(), memory_use().peak_bytes);
+    run_memory_ = predict_memory(parts.head, lowered, arena, *device, hardware_threads(), memory_use().peak_bytes);
     if (!parts.turns.empty())
       leave_out("memory and time of the part whose sizes depend on data; the memory below is without it");
-    else if (options_.peaks) speed_ = predict_speed(parts.head, lowered, target, *options_.peaks);
+    else if (options_.peaks) speed_ = predict_speed(parts.head, lowered, *device, *options_.peaks);
     else
       add(Severity::note, "no time is predicted: what this machine reaches has not been measured since it started",
           "hone machine measures it, in a few seconds");

@@ -13,7 +13,7 @@ namespace hone {
 struct DoctorOptions {
   ShapeOptions shapes;
   std::vector<std::string> formats;   // checked and sized; empty: a choice from 16 bits to 4
-  std::optional<Target> target;       // none: the best of this CPU
+  std::shared_ptr<Device> device;     // null: the CPU with all that it has
   std::string disk = ".";             // where results would be written
   bool train = false;                 // also what it lacks to be trained
   std::optional<MachinePeaks> peaks;  // what this machine reaches; none: no time is predicted

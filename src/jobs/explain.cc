@@ -29,13 +29,13 @@ bool only_moves(const Graph& graph, const Step& step) {
 class Explanation {
  public:
   Explanation(const LoadedModel& model, const ExplainOptions& options)
-      : target_(options.target ? *options.target : host_target()) {
+      : device_(options.device ? options.device : open_device("cpu")) {
     const Compute compute = options.compute ? *options.compute : stored_compute(model.graph);
     Graph prepared = prepare_for_codegen(model.graph, compute, options.pipeline);
     prepared.compact();
     parts_ = specialised_parts(prepared, bind_symbols(prepared, options.shapes));
     with_bodies_ = std::erase_if(parts_.turns, [&](NodeId n) { return is_control(*prepared.node(n).op); });
-    lowered_ = lower(parts_.head, {.target = target_, .fuse = options.fuse, .no_winograd = options.no_winograd});
+    lowered_ = lower(parts_.head, {.device = device_, .fuse = options.fuse, .no_winograd = options.no_winograd});
     nodes_before_ = static_cast<int64_t>(model.graph.nodes().size());
   }
 
@@ -92,7 +92,7 @@ class Explanation {
   std::string code_of(const KernelPlan& plan) {
     const auto [found, is_new] = codes_.emplace(plan.text(), codes_.size());
     const std::string code = fmt::format("#{}", found->second + 1);
-    if (is_new) kernels_.rows.push_back({code, std::string(plan.kernel().name), number(0), describe(plan, target_)});
+    if (is_new) kernels_.rows.push_back({code, std::string(plan.kernel().name), number(0), describe(*device_, plan)});
     std::get<Number>(kernels_.rows[found->second][2]).value += 1;
     return code;
   }
@@ -103,9 +103,9 @@ class Explanation {
     for (const Step& step : lowered_.steps)
       for (const PointerBinding& pointer : step->pointers) {
         if (pointer.plane != PointerBinding::Plane::prepacked) continue;
-        const Prepacking& prepacking = step.plan->kernel().prepacking;
-        laid_out[fmt::format("{} {}", pointer.value, prepacking.key(*step.plan, target_))] =
-            prepacking.bytes(*step.plan, target_);
+        const Prepacking& layout = prepacking(*device_, *step.plan);
+        laid_out[fmt::format("{} {}", pointer.value, layout.key(*device_, *step.plan))] =
+            layout.bytes(*device_, *step.plan);
       }
     int64_t weights = 0;
     for (const auto& [key, bytes] : laid_out) weights += bytes;
@@ -121,7 +121,7 @@ class Explanation {
     const auto count = [](size_t n, const char* what) { return fmt::format("{} {}{}", n, what, n == 1 ? "" : "s"); };
     std::vector<std::string> found{
         fmt::format("{} run as {} with {}, for {}", count(static_cast<size_t>(nodes_before_), "node"),
-                    count(lowered_.steps.size(), "step"), count(codes_.size(), "compiled kernel"), to_string(target_))};
+                    count(lowered_.steps.size(), "step"), count(codes_.size(), "compiled kernel"), device_->variant())};
     if (interpreted_ > 0)
       found.push_back(fmt::format("{} interpreted: right, but not compiled", count(interpreted_, "step")));
     if (with_bodies_ > 0)
@@ -136,7 +136,7 @@ class Explanation {
     return found;
   }
 
-  Target target_;
+  std::shared_ptr<Device> device_;
   SpecialisedParts parts_;
   LoweredGraph lowered_;
   int64_t nodes_before_ = 0;

@@ -9,7 +9,7 @@ namespace hone {
 
 struct ExplainOptions {
   ShapeOptions shapes;
-  std::optional<Target> target;           // none: the best of this CPU
+  std::shared_ptr<Device> device;         // null: the CPU with all that it has
   std::optional<Compute> compute;         // none: as stored in the model
   bool fuse = true, no_winograd = false;  // see LowerOptions
   PipelineOptions pipeline;

@@ -66,7 +66,7 @@ class FormatLosses {
         formats_(formats_of(space)),
         measured_(study_options(study)),
         candidates_(make_candidates(measured_.graph, formats_, {}, [&](const Graph& graph, const QuantizeOptions& o) {
-          return quantize(graph, o, {}, {.packer = &measured_.packer});
+          return quantize(graph, o, {}, {.packer = measured_.packer.get()});
         })) {
     options_.session = measured_.session;
     options_.told = [&](size_t done, size_t of) {

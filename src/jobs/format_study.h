@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "base/threads.h"
-#include "device/x86/compiled_packer.h"
+#include "jobs/compiled_packer.h"
 #include "jobs/calibration_data.h"
 #include "jobs/evaluation.h"
 #include "jobs/quantize_model.h"
@@ -86,7 +86,7 @@ class FormatStudy {
   const SessionOptions session;  // of what is measured but times: with all threads
   const StudyData data;
   Measurements known;
-  const CompiledPacker packer{{.threads = hardware_threads(), .cache_folder = default_cache_folder()}};
+  const std::shared_ptr<const Packer> packer = compiled_packer();
 
  private:
   OutputMeasure measure(const CalibrationData& on, bool differences) const;

@@ -6,7 +6,7 @@
 
 #include "base/philox.h"
 #include "base/threads.h"
-#include "device/x86/compiled_packer.h"
+#include "jobs/compiled_packer.h"
 #include "formats/packed.h"
 #include "formats/scale.h"
 #include "formats/zero_points.h"
@@ -128,14 +128,14 @@ CastResult cast_through(const std::string& text, const Tensor& tensor) {
                     .zero_points = {},
                     .global_scale = {},
                     .counts = {}};
-  const CompiledPacker packer({.threads = hardware_threads(), .cache_folder = default_cache_folder()});
+  const std::shared_ptr<const Packer> packer = compiled_packer();
   const std::span<float> decoded = result.values.mutable_as<float>();
   if (is_fake_only(format)) {
-    packer.fake_quantize(format, tensor.shape(), values, decoded);
+    packer->fake_quantize(format, tensor.shape(), values, decoded);
     for (float v : values) result.counts.nan += std::isnan(v), result.counts.inf += std::isinf(v);
     return result;
   }
-  const Planes planes = packer.pack(format, tensor.shape(), values, &result.counts);
+  const Planes planes = packer->pack(format, tensor.shape(), values, &result.counts);
   const PlaneView view{planes.codes, planes.scales, planes.zero_points, planes.global};
   unpack(format, tensor.shape(), view, decoded);
   for (size_t i = 0; i < values.size(); ++i) result.lost_nan += std::isnan(values[i]) && !std::isnan(decoded[i]);

@@ -9,7 +9,7 @@
 #include "base/error.h"
 #include "base/hash.h"
 #include "base/json.h"
-#include "device/x86/object_cache.h"
+#include "device/device.h"
 #include "jobs/open_session.h"
 #include "jobs/step_times.h"
 #include "kernels/lower.h"
@@ -29,11 +29,11 @@ std::string types_of(const Graph& graph, std::span<const ValueId> values) {
   return text;
 }
 
-PlannedStep planned(const Graph& graph, const Step& step, const Target& target) {
+PlannedStep planned(const Graph& graph, const Step& step, const Device& device) {
   std::string ops;
   for (NodeId n : step->group.nodes) ops += fmt::format("{}{}", ops.empty() ? "" : "+", graph.node(n).op->name);
   const std::string types = types_of(graph, step->reads) + " →" + types_of(graph, step->writes);
-  std::string exact = step.plan ? object_key(step.plan->text(), target).hex() : "interpreted";
+  std::string exact = step.plan ? device.code_key(*step.plan) : "interpreted";
   for (const int64_t dim : step.dims) exact += fmt::format(" {}", dim);
   return {.name = step->name,
           .key = hash128(fmt::format("{}\n{}\n{}", exact, ops, types)).hex(),
@@ -54,18 +54,18 @@ std::string machine_of(const SessionOptions& session) {
 }  // namespace
 
 std::vector<PlannedStep> planned_steps(const Graph& graph, const ShapeOptions& shapes, const SessionOptions& session) {
-  if (!session.backend->compiles || session.optimise < 2)
+  if (!session.compiles())
     fail("predicted_latency is the sum of compiled steps; leave --backend reference and -O0, -O1 out");
-  const Target target = session.target ? *session.target : host_target();
+  const std::shared_ptr<Device> device = session.device ? session.device : open_device("cpu");
   Graph prepared =
       prepare_for_codegen(graph, session.compute ? *session.compute : stored_compute(graph), session.pipeline);
   prepared.compact();
   const SpecialisedParts parts = specialised_parts(prepared, bind_symbols(prepared, shapes));
   if (!parts.turns.empty()) fail("predicted_latency is of models whose sizes follow from those of the inputs");
   const LoweredGraph lowered =
-      lower(parts.head, {.target = target, .fuse = session.fuse, .no_winograd = session.no_winograd});
+      lower(parts.head, {.device = device, .fuse = session.fuse, .no_winograd = session.no_winograd});
   std::vector<PlannedStep> steps;
-  for (const Step& step : lowered.steps) steps.push_back(planned(parts.head, step, target));
+  for (const Step& step : lowered.steps) steps.push_back(planned(parts.head, step, *device));
   std::vector<ValueId> ends = parts.head.arguments();
   for (const Output& output : parts.head.outputs()) ends.push_back(output.value);
   const std::string what = "beside the steps: inputs and outputs" + types_of(parts.head, ends);

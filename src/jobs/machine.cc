@@ -2,8 +2,9 @@
 
 #include <fmt/format.h>
 
+#include "base/cpu.h"
 #include "base/text.h"
-#include "device/x86/target.h"
+#include "device/device.h"
 #include "measure/cpu_contention.h"
 #include "measure/environment.h"
 #include "measure/peaks.h"
@@ -32,42 +33,45 @@ Table reads_table(const MachinePeaks& peaks) {
 }
 
 // How many times as many products a unit does as f32 multiply-adds do; 0 where none was measured.
-double measured_rate(const DotUnit& unit, const MachinePeaks& peaks) {
-  if (peaks.f32_gflops <= 0) return 0;
-  const double rate = unit.m > 1              ? unit.a == DType::bf16 ? peaks.bf16_tile_gflops : peaks.int8_tile_gops
-                      : unit.a == DType::f32  ? peaks.f32_gflops
-                      : unit.a == DType::bf16 ? peaks.bf16_gflops
-                                              : peaks.int8_gops;
-  return rate / peaks.f32_gflops;
+double measured_rate(const UnitRate& unit, const MachinePeaks& peaks) {
+  return peaks.f32_gflops > 0 ? peaks.*unit.peak / peaks.f32_gflops : 0;
 }
 
 bool disagree(double hint, double measured) { return measured > 0 && (measured > 1.5 * hint || hint > 1.5 * measured); }
 
-Table units_table(const Target& target, const MachinePeaks& peaks) {
+Table units_table(const UnitRates& rates, const MachinePeaks& peaks) {
   constexpr NumberStyle kTimes{NumberFormat::significant, 3};
   Table table{.key = "units",
-              .title = fmt::format("Units for products, rates of the row \"{}\"", target.rates().name),
+              .title = fmt::format("Units for products, rates of the row \"{}\"", rates.source),
               .columns = {{.key = "instruction", .title = "instruction"},
                           {.key = "types", .title = "types"},
                           {.key = "products", .title = "products", .style = {NumberFormat::integer, 0}},
                           {.key = "rate", .title = "rate by the table", .unit = "×", .style = kTimes},
                           {.key = "measured", .title = "measured", .unit = "×", .style = kTimes}}};
-  for (const DotUnit& unit : target.units())
-    table.rows.push_back({std::string(unit.name),
-                          fmt::format("{} × {} + {}", to_string(unit.a), to_string(unit.b), to_string(unit.sum)),
-                          number(unit.m * unit.n * unit.k), number(unit.rate), known(measured_rate(unit, peaks))});
+  for (const UnitRate& unit : rates.units)
+    table.rows.push_back({unit.name, unit.types, number(static_cast<double>(unit.products)), number(unit.rate),
+                          known(measured_rate(unit, peaks))});
   return table;
 }
 
-std::vector<std::string> wrong_hints(const Target& target, const MachinePeaks& peaks) {
+std::vector<std::string> wrong_hints(const UnitRates& rates, const MachinePeaks& peaks) {
   std::vector<std::string> findings;
-  for (const DotUnit& unit : target.units())
+  for (const UnitRate& unit : rates.units)
     if (const double measured = measured_rate(unit, peaks); disagree(unit.rate, measured))
       findings.push_back(fmt::format(
           "{} does {:.2g} times the products of f32 multiply-adds; the table of microarchitectures says {:.2g} for "
           "\"{}\". Kernels are chosen by the table: right, but perhaps not those made for it. Please report it.",
-          unit.name, measured, unit.rate, target.rates().name));
+          unit.name, measured, unit.rate, rates.source));
   return findings;
+}
+
+// Null where code can't be generated for this CPU.
+std::shared_ptr<Device> cpu() {
+  try {
+    return open_device("cpu");
+  } catch (const Error&) {
+    return nullptr;
+  }
 }
 
 KeyValues pair_block(const CpuContention& pair) {
@@ -105,11 +109,10 @@ Record machine(const MachineOptions& options) {
                 .command = options.command,
                 .sections = {{"Peaks", {peaks_block(peaks), reads_table(peaks)}}},
                 .machine = describe(environment())};
-  if (cpu_features().has(Feature::avx2)) {
-    record.sections[0].blocks.push_back(units_table(host_target(), peaks));
-    record.findings = wrong_hints(host_target(), peaks);
-    if (const std::string why = why_lacking(Feature::amx_bf16); why.find("operating system") != std::string::npos)
-      record.findings.push_back(fmt::format("This CPU has AMX, but {}.", why));
+  if (const std::shared_ptr<Device> device = cpu()) {
+    record.sections[0].blocks.push_back(units_table(device->units(), peaks));
+    record.findings = wrong_hints(device->units(), peaks);
+    for (const std::string& note : device->notes()) record.findings.push_back(note);
   }
   const std::optional<CpuContention> pair = cpu_contention();
   if (!pair) return record;

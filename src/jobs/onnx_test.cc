@@ -83,7 +83,7 @@ std::string operators_of(const Graph& graph) {
 
 // What ran how. The steps of a profile that are "interpreted" are those without machine code.
 std::string execution_of(const SessionOptions& options, const RunProfile& profile) {
-  if (!options.backend->compiles || options.optimise < 2) return "interpreted";
+  if (!options.compiles()) return "interpreted";
   const auto interpreted = std::count_if(profile.steps.begin(), profile.steps.end(),
                                          [](const StepProfile& step) { return step.kind == "interpreted"; });
   if (interpreted == 0) return "compiled";

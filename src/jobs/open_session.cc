@@ -7,7 +7,7 @@
 namespace hone {
 
 Session open_session(LoadedModel model, SessionOptions options) {
-  const bool compiles = options.backend->compiles && options.optimise >= 2;
+  const bool compiles = options.compiles();
   if (!options.model_code && compiles && !model.objects.empty())
     log(LogLevel::note,
         fmt::format("{}: the machine code in it is left aside, since it is a program; --trust-code runs it",

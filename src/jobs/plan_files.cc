@@ -62,7 +62,7 @@ int64_t PlanFiles::bytes(std::span<const int> chosen) {
   if (!is_new) return known->second;
   QuantizeOptions nearest = plan(chosen);
   nearest.method = "nearest";
-  Graph graph = quantize(study_.graph, nearest, {}, {.packer = &study_.packer});
+  Graph graph = quantize(study_.graph, nearest, {}, {.packer = study_.packer.get()});
   if (compute_) graph.metadata["compute"] = to_string(*compute_);
   return known->second = bytes_of(graph, study_.model.files);
 }

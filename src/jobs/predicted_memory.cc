@@ -3,23 +3,18 @@
 #include <algorithm>
 #include <set>
 
-#include "device/x86/compiler.h"
+#include "device/device.h"
 
 namespace hone {
 namespace {
-
-// LLVM with a target opened, the pages of it that compiling touches included, and what the compiler of a thread keeps.
-// Twice what encoders and convolutional networks of 13 to 60 kernels were seen to take (bench/memory_bound.py).
-constexpr int64_t kCompilerBytes = int64_t{32} << 20, kThreadBytes = int64_t{8} << 20,
-                  kKernelBytes = int64_t{128} << 10;
 
 // Laid-out weights share stretches of huge pages, the last of which is not full.
 constexpr int64_t kHugePage = int64_t{2} << 20, kStretch = int64_t{16} << 20;
 
 class Account {
  public:
-  Account(const Graph& graph, const LoweredGraph& lowered, const Target& target)
-      : graph_(graph), lowered_(lowered), target_(target) {}
+  Account(const Graph& graph, const LoweredGraph& lowered, const Device& device)
+      : graph_(graph), lowered_(lowered), device_(device) {}
 
   PredictedMemory of_steps(int threads) {
     for (const Step& step : lowered_.steps) {
@@ -29,16 +24,16 @@ class Account {
       }
       plans_.insert(step.plan->text());
       KernelArgs args{.dims = step.dims};
-      scratch_ = std::max(scratch_, launch(*step.plan, target_, args).scratch_bytes);
+      scratch_ = std::max(scratch_, launch(device_, *step.plan, args).scratch_bytes);
       shared_ = std::max(shared_, step.shared_bytes);
       for (const PointerBinding& pointer : step->pointers) add_weights(*step.plan, pointer);
     }
     memory_.panels += (memory_.panels / kStretch + 1) * kHugePage;
     memory_.weight_pages += laid_out_at_once_;
     memory_.arena = shared_;
-    memory_.scratch = scratch_ * threads;
+    memory_.scratch = scratch_ * device_.scratch_areas(threads);
     memory_.values += inputs_and_outputs();
-    memory_.code = kCompilerBytes + kThreadBytes * threads + kKernelBytes * static_cast<int64_t>(plans_.size());
+    memory_.code = device_.compile_bytes(threads, std::ssize(plans_));
     return memory_;
   }
 
@@ -53,9 +48,9 @@ class Account {
       if (direct_.insert(holder(pointer.value)).second) memory_.weight_pages += weights->bytes();
       return;
     }
-    const Prepacking& prepacking = plan.kernel().prepacking;
-    if (panels_.emplace(holder(pointer.value), prepacking.key(plan, target_)).second)
-      memory_.panels += prepacking.bytes(plan, target_);
+    const Prepacking& layout = prepacking(device_, plan);
+    if (panels_.emplace(holder(pointer.value), layout.key(device_, plan)).second)
+      memory_.panels += layout.bytes(device_, plan);
     // As they lie, and for windows and convolutions a copy in another order or as f32.
     laid_out_at_once_ =
         std::max(laid_out_at_once_, weights->bytes() + (weights->is_packed() ? 1 : 2) * 4 * weights->elements());
@@ -92,7 +87,7 @@ class Account {
 
   const Graph& graph_;
   const LoweredGraph& lowered_;
-  Target target_;
+  const Device& device_;
   PredictedMemory memory_;
   std::set<ValueId> direct_;
   std::set<std::pair<ValueId, std::string>> panels_;
@@ -103,8 +98,8 @@ class Account {
 }  // namespace
 
 PredictedMemory predict_memory(const Graph& graph, const LoweredGraph& lowered, const Arena& arena,
-                               const Target& target, int threads, int64_t opened_bytes) {
-  PredictedMemory memory = Account(graph, lowered, target).of_steps(threads);
+                               const Device& device, int threads, int64_t opened_bytes) {
+  PredictedMemory memory = Account(graph, lowered, device).of_steps(threads);
   memory.opened = opened_bytes;
   memory.arena += arena.bytes;
   return memory;

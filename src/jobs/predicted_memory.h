@@ -21,6 +21,6 @@ struct PredictedMemory {
 
 // Of the steps of `lowered`, run by up to `threads` threads. `graph` is what was lowered.
 PredictedMemory predict_memory(const Graph& graph, const LoweredGraph& lowered, const Arena& arena,
-                               const Target& target, int threads, int64_t opened_bytes);
+                               const Device& device, int threads, int64_t opened_bytes);
 
 }  // namespace hone

@@ -12,7 +12,7 @@ constexpr double kInterpretedNsPerByte = 0.3, kSlowInterpretedNsPerByte = 4, kIn
 
 }  // namespace
 
-PredictedSpeed predict_speed(const Graph& graph, const LoweredGraph& lowered, const Target& target,
+PredictedSpeed predict_speed(const Graph& graph, const LoweredGraph& lowered, const Device& device,
                              const MachinePeaks& peaks) {
   double weights = 0, all_bytes = 0;
   std::vector<StepWork> works;
@@ -31,7 +31,7 @@ PredictedSpeed predict_speed(const Graph& graph, const LoweredGraph& lowered, co
       total.high_ms += 1e-6 * (work.bytes * kSlowInterpretedNsPerByte + work.flops * kSlowInterpretedNsPerFlop);
       continue;
     }
-    const KernelSpeed share = step.plan->kernel().speed(*step.plan, target);
+    const KernelSpeed share = speed(device, *step.plan);
     const double gflops = peaks.gflops(share.unit);
     // At best a step's bytes come from the smallest cache that holds them, at worst from where all of a run's lie.
     const double nearest = peaks.read_gbytes(work.bytes),

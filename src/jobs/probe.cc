@@ -25,7 +25,7 @@ std::vector<std::string> arguments(const std::string& program, const ProbeOption
   auto add = [&](const char* flag, const std::string& value) { args.insert(args.end(), {flag, value}); };
   add("--batch", std::to_string(o.shapes.batch));
   if (o.shapes.sequence) add("--seq", std::to_string(*o.shapes.sequence));
-  add("--backend", o.session.backend->name);
+  if (o.session.device) add("--device", text_of(*o.session.device));
   add("--optimise", std::to_string(o.session.optimise));
   for (const std::string& pass : o.session.pipeline.disabled) add("--no-pass", pass);
   if (o.session.pipeline.verify) args.push_back("--verify");
@@ -34,7 +34,6 @@ std::vector<std::string> arguments(const std::string& program, const ProbeOption
   if (!o.session.fuse) args.push_back("--no-fusion");
   for (const auto& [name, size] : o.shapes.dims) add("--dim", fmt::format("{}={}", name, size));
   if (!o.inputs.empty()) add("--inputs", fmt::format("{}", fmt::join(o.inputs, ",")));
-  if (o.session.target) add("--isa", to_string(*o.session.target));
   if (o.session.compute) add("--compute", std::string(to_string(*o.session.compute)));
   if (o.session.cache_folder) add("--cache", *o.session.cache_folder);
   else args.push_back("--no-cache");

@@ -9,7 +9,7 @@
 #include "base/threads.h"
 #include "calibrate/collect.h"
 #include "calibrate/ranges.h"
-#include "device/x86/compiled_packer.h"
+#include "jobs/compiled_packer.h"
 #include "io/toml.h"
 #include "ir/bodies.h"
 #include "ir/unbacked.h"
@@ -144,7 +144,7 @@ std::span<const OptionField<Calibration>> calibration_fields() { return kCalibra
 
 QuantizedModel quantize_model(const LoadedModel& model, const QuantizeOptions& options, std::optional<Compute> compute,
                               const Calibration& calibration) {
-  const CompiledPacker packer({.threads = hardware_threads(), .cache_folder = default_cache_folder()});
+  const std::shared_ptr<const Packer> packer = compiled_packer();
   const Graph original = with_unique_labels(canonicalise(model.graph));
   QuantizationPlan plan = plan_quantization(original, options);
   Graph exact = original;
@@ -157,12 +157,12 @@ QuantizedModel quantize_model(const LoadedModel& model, const QuantizeOptions& o
   QuantizedModel result{
       .graph = quantize(
           original, options, sources.statistics,
-          {.disabled = {}, .verify = false, .after = keep_exact, .packer = &packer, .ranges = sources.ranges})};
+          {.disabled = {}, .verify = false, .after = keep_exact, .packer = packer.get(), .ranges = sources.ranges})};
   result.input_bits = input_bits(original, plan.activations);
   std::vector<QuantizeChoice> constants;
   gather_choices(original, plan, constants, result);
   for (const QuantizeChoice& choice : constants)
-    result.tensors.push_back(compared(choice, original, exact, result.graph, packer));
+    result.tensors.push_back(compared(choice, original, exact, result.graph, *packer));
   result.before = sizes(original), result.after = sizes(result.graph);
   result.on_nonfinite = options.on_nonfinite;
   if (compute) result.graph.metadata["compute"] = to_string(*compute);

@@ -73,7 +73,7 @@ class FormatSearch {
     if (calibrates(options_.quantize))
       learnt = [all = statistics(study_.data.for_methods())](const Graph&, bool) { return all; };
     return [this, learnt](const Graph& graph, const QuantizeOptions& options) {
-      return quantize(graph, options, learnt, {.packer = &study_.packer});
+      return quantize(graph, options, learnt, {.packer = study_.packer.get()});
     };
   }
 

@@ -167,7 +167,7 @@ Supernet::Supernet(const SupernetRequest& request) : session_(request.session) {
   train(request, sha256_hex(request.fixed.model + model.files.at("config.json")),
         request.config.decisive() + options_toml(DataOptions::fields(), request.reading) + space +
             fmt::format("data = {}\nbegins with = {}\ncode = {}\n", found.sha256, request.parent_sha256,
-                        session_.backend->name));
+                        device_name(session_)));
   if (largest_.nodes(batch_norm_def).empty()) return;
   BatchReader batches(data_->train(), 1);
   while (std::ssize(batches_) < request.config.statistics) {

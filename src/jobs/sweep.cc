@@ -70,7 +70,7 @@ class Sweeper {
         return collect_statistics(g, study_.data.for_methods().batches,
                                   {.moments = moments, .session = study_.session});
       };
-      const Graph graph = quantize(study_.graph, options, statistics, {.packer = &study_.packer});
+      const Graph graph = quantize(study_.graph, options, statistics, {.packer = study_.packer.get()});
       const Sizes all = sizes(graph);
       return {graph, {static_cast<double>(all.weight_bytes), static_cast<double>(all.parameters)}};
     });
@@ -143,7 +143,7 @@ class Sweeper {
     QuantizeOptions options = options_.quantize;
     options.to = format, options.method = "nearest";
     options.bias_correction = options.smooth_quant = options.awq_scaling = false;
-    return quantize(study_.graph, options, {}, {.packer = &study_.packer});
+    return quantize(study_.graph, options, {}, {.packer = study_.packer.get()});
   }
 
   // Bytes and elements of the tensors that quantizing stores, each as the trained graph stores it: the norms that are

@@ -16,7 +16,7 @@
 #include "base/threads.h"
 #include "data/batch_reader.h"
 #include "data/dataset_facts.h"
-#include "device/x86/compiled_packer.h"
+#include "jobs/compiled_packer.h"
 #include "jobs/class_names.h"
 #include "jobs/load_model.h"
 #include "jobs/save_model.h"
@@ -230,7 +230,7 @@ class Job {
                                     .accumulate = o.parts > 1,
                                     .ranks = ranks(),
                                     .keep_zeros = o.keep_zeros,
-                                    .packer = &packer_,
+                                    .packer = packer_.get(),
                                     .distillation = distillation(),
                                     .sizes = [this](const Graph& evaluate) { return largest_batch(evaluate); }});
     fitted_ = without_compared_layers(std::move(fitted_));
@@ -366,7 +366,7 @@ class Job {
     folder_ = run_folder(options_);
     std::string decisive = decisive_options(options_.training, options_.reading);
     decisive += fmt::format("data = {}\nmodel = {}\ncompute = {}\ncode = {}\n", data_digest_, model_digest_,
-                            to_string(options_.session.compute.value_or(Compute::f32)), options_.session.backend->name);
+                            to_string(options_.session.compute.value_or(Compute::f32)), device_name(options_.session));
     if (teacher_) decisive += fmt::format("teacher = {}\n", teacher_->sha256());
     TrainingRun run(trainer, teacher_ ? &*teacher_ : nullptr, *data_, options_.training, optimizer_.rate, folder_,
                     model_digest_, decisive, options_.ranks);
@@ -393,8 +393,8 @@ class Job {
   // Sums have the same bits everywhere, and so must have what is computed of them: by the same instructions, too.
   void meet(TrainingRun& run, const std::string& decisive) {
     met_ = true;
-    const std::string instructions =
-        to_string((options_.session.target ? *options_.session.target : host_target()).features());
+    const std::shared_ptr<Device>& own = options_.session.device;
+    const std::string instructions = (own ? own : open_device("cpu"))->abilities();
     options_.ranks->meet(
         "", fmt::format("version = {}\ninstructions = {}\n{}", environment().hone_version, instructions, decisive));
     run.share_what_resumed();
@@ -413,7 +413,7 @@ class Job {
     if (const Compute compute = options_.session.compute.value_or(Compute::f32); compute != Compute::f32)
       trained.metadata["compute"] = to_string(compute);
     trained.metadata.erase("random_weights");
-    if (!options_.training.qat.empty()) trained = packed_as_trained(std::move(trained), packer_);
+    if (!options_.training.qat.empty()) trained = packed_as_trained(std::move(trained), *packer_);
     // Adapters stand beside layers as hone has them.
     if (!has_adapters(trained)) trained = in_stored_form(std::move(trained), form_.relaid);
     return save_model(options_.output, trained, written, {.keep_layouts = true});
@@ -438,7 +438,7 @@ class Job {
   const TrainModelOptions& options_;
   const Say& say_;
   ChosenOptimizer optimizer_{};
-  const CompiledPacker packer_{{.threads = hardware_threads(), .cache_folder = default_cache_folder()}};
+  const std::shared_ptr<const Packer> packer_ = compiled_packer();
   LoadedModel model_;
   std::string model_digest_, data_digest_, folder_;
   bool has_checkpoint_ = false;

@@ -9,7 +9,7 @@
 #include "base/small_float.h"
 #include "base/text.h"
 #include "base/threads.h"
-#include "device/x86/compiler.h"
+#include "base/cache_folder.h"
 #include "io/artefact.h"
 #include "io/onnx/import_model.h"
 #include "ir/bodies.h"

@@ -46,7 +46,7 @@ struct Bodies::Body {
   SharedKernels kernels;
   Stage stage;
   Body(const Graph& graph, StagesShared& shared, int number)
-      : kernels(shared.kernels, shared.lowering.target, static_cast<ValueId>(graph.value_capacity())),
+      : kernels(shared.kernels, static_cast<ValueId>(graph.value_capacity())),
         stage(labelled(graph), shared, kernels, number) {}
 };
 

@@ -44,13 +44,14 @@ size_t index_of(PointerBinding::Plane plane) {
 }  // namespace
 
 Executable::Executable(std::shared_ptr<PreparedGraph> prepared, RunSizes sizes, SharedKernels& shared, int64_t held)
-    : backend_(shared.backend),
+    : device_(shared.device),
       prepared_(std::move(prepared)),
       sizes_(std::move(sizes)),
       lowered_(prepared_->place(sizes_)),
-      own_weights_(prepared_->target(), shared.threads, *shared.backend),
+      own_weights_(*shared.device, shared.threads),
       parameters_(&shared.parameters),
-      threads_(shared.threads) {
+      threads_(shared.threads),
+      scratch_areas_(device_->scratch_areas(threads_)) {
   place_values();
   find_last_looks();
   plan_calls();
@@ -132,7 +133,7 @@ void Executable::plan_calls() {
     Ready& ready = ready_[i];
     if (step.plan) {
       args_[i].dims = step.dims;
-      ready.call = launch(*step.plan, prepared_->target(), args_[i]);
+      ready.call = launch(*device_, *step.plan, args_[i]);
       if (ready.call.items > 0 && !is_in_place(step)) ready.how = How::kernel;
       if (ready.how == How::kernel && step.plan->kernel().trusted.fault) {
         if (trusts_given_values(graph(), lowered_, step)) checked_first_.push_back(i);
@@ -166,8 +167,8 @@ int64_t Executable::laid_out_bytes() const {
   std::map<std::string, int64_t> kept;  // by what ParameterStore knows it by
   for (const LaidOut& each : laid_out_) {
     const KernelPlan& plan = *lowered_.steps[each.step].plan;
-    const int64_t own = plan.kernel().prepacking.bytes(plan, prepared_->target());
-    if (each.is_kept) kept[layout_key(plan, prepared_->target(), each.value, sizes_.shape(each.seen))] = own;
+    const int64_t own = prepacking(*device_, plan).bytes(*device_, plan);
+    if (each.is_kept) kept[layout_key(*device_, plan, each.value, sizes_.shape(each.seen))] = own;
     else bytes = checked_add(bytes, own);
   }
   for (const auto& [key, own] : kept) bytes = checked_add(bytes, own);
@@ -185,7 +186,7 @@ void Executable::require_memory_for_runs(const SharedKernels& shared, int64_t he
       if (pointer.plane == PointerBinding::Plane::prepacked) {
         const ValueId weights = holder(pointer.value);
         if (!constant(weights))
-          changing = checked_add(changing, step.plan->kernel().prepacking.bytes(*step.plan, prepared_->target()));
+          changing = checked_add(changing, prepacking(*device_, *step.plan).bytes(*device_, *step.plan));
         else if (const auto missing =
                      store_of(weights, shared).missing(*step.plan, weights, sizes_.shape(pointer.value)))
           layouts[missing->key] = missing->bytes;
@@ -193,13 +194,13 @@ void Executable::require_memory_for_runs(const SharedKernels& shared, int64_t he
   }
   for (const auto& [key, bytes] : layouts) laid_out = checked_add(laid_out, bytes);
   laid_out = checked_add(laid_out, changing);
-  const int64_t areas = checked_mul(scratch_bytes_, threads_),
+  const int64_t areas = checked_mul(scratch_bytes_, scratch_areas_),
                 whole = checked_add(checked_add(plan_.bytes, areas), checked_add(laid_out, outputs)),
                 more = std::max<int64_t>(checked_sub(whole, std::min(held, checked_add(plan_.bytes, areas))), 0);
   require_memory(
       more, fmt::format("a run of these shapes ({} for what it computes, {} of scratch memory for {} threads, "
                         "{} of weights laid out, {} of outputs)",
-                        megabytes(plan_.bytes), megabytes(areas), threads_, megabytes(laid_out), megabytes(outputs)));
+                        megabytes(plan_.bytes), megabytes(areas), scratch_areas_, megabytes(laid_out), megabytes(outputs)));
 }
 
 void Executable::find_code(SharedKernels& shared) {
@@ -217,7 +218,7 @@ void Executable::find_code(SharedKernels& shared) {
     missing.push_back(i);
   }
   if (plans.empty()) return;
-  const std::vector<Code> codes = shared.backend->compile(plans);
+  const std::vector<Code> codes = shared.compiler->compile(plans);
   for (size_t k = 0; k < missing.size(); ++k) {
     ready_[missing[k]].code = codes[k];
     if (lowered_.steps[missing[k]].lasting)
@@ -312,7 +313,7 @@ Tensor Executable::view(ValueId v, const Workspace& workspace) const {
     if (sizes[p] == 0 && p > 0) continue;
     std::byte* const from = address(v, p, workspace);
     const auto bytes = static_cast<size_t>(sizes[p]);
-    if (backend_->is_host()) planes[p] = Buffer(nullptr, {from, bytes});
+    if (device_->is_host()) planes[p] = Buffer(nullptr, {from, bytes});
     else planes[p] = Buffer::uninitialised(bytes), workspace.queue().read(from, planes[p].mutable_bytes());
   }
   workspace.queue().synchronise();
@@ -367,7 +368,7 @@ void Executable::check_trusted(size_t i, const Workspace& workspace) const {
   };
   KernelArgs args = workspace.bound.args[i];
   std::array<Tensor, std::tuple_size_v<decltype(trusted.positions)>> copies;
-  for (size_t c = 0; !backend_->is_host() && c < copies.size(); ++c) {
+  for (size_t c = 0; !device_->is_host() && c < copies.size(); ++c) {
     const int position = trusted.positions[c];
     if (position < 0 || binding(position).value == kNone) continue;
     copies[c] = view(binding(position).value, workspace);
@@ -378,23 +379,23 @@ void Executable::check_trusted(size_t i, const Workspace& workspace) const {
 }
 
 void Executable::reserve(Workspace& workspace) const {
-  workspace.reserve(backend_, plan_.bytes, scratch_bytes_, threads_);
+  workspace.reserve(device_, plan_.bytes, scratch_bytes_, scratch_areas_);
 }
 
 bool Executable::is_here(const Buffer& buffer) const {
-  return buffer.size() == 0 || buffer.device() == (backend_->is_host() ? nullptr : backend_.get());
+  return buffer.size() == 0 || buffer.memory() == (device_->is_host() ? nullptr : device_.get());
 }
 
 // A copy; of the host's memory it is whole when the queue is synchronised.
 Buffer Executable::brought_here(const Buffer& plane, Queue& queue) const {
-  Buffer copy = backend_->allocate(plane.size());
+  Buffer copy = device_->allocate(plane.size());
   if (is_here(plane)) {
     queue.copy(copy.address(), plane.address(), plane.size());
     return copy;
   }
   const Buffer on_host = plane.on_host();
   queue.write(copy.address(), on_host.bytes());
-  if (plane.device()) queue.synchronise();  // before the copy on the host goes
+  if (plane.memory()) queue.synchronise();  // before the copy on the host goes
   return copy;
 }
 
@@ -424,11 +425,11 @@ std::vector<Executable::OutputMemory> Executable::output_memory(const NamedTenso
       CHECK(view->second.strides.has_value() == strides_of(v).has_value());
       if (strides_of(v))
         memory[i][0] = Buffer(nullptr, bytes.subspan(static_cast<size_t>(view->second.first() - bytes.data())));
-      else memory[i][0] = backend_->is_host() ? Buffer(nullptr, bytes) : backend_->allocate(bytes.size());
+      else memory[i][0] = device_->is_host() ? Buffer(nullptr, bytes) : device_->allocate(bytes.size());
       continue;
     }
     const PlaneSizes sizes = sizes_of(v);
-    for (size_t p = 0; p < kPlanes; ++p) memory[i][p] = backend_->allocate(static_cast<size_t>(sizes[p]));
+    for (size_t p = 0; p < kPlanes; ++p) memory[i][p] = device_->allocate(static_cast<size_t>(sizes[p]));
   }
   return memory;
 }
@@ -499,9 +500,9 @@ void Executable::lay_out_computed(size_t i, Workspace& workspace) const {
     const Step& step = lowered_.steps[i];
     const Tensor value = seen_as(each->seen, view(each->value, workspace));
     Buffer& panels = bound.laid_out[static_cast<size_t>(each - laid_out_.begin())];
-    if (!backend_->is_host()) panels = backend_->copied(lay_out(*step.plan, prepared_->target(), value, threads_));
-    else if (panels.size() == 0) panels = lay_out(*step.plan, prepared_->target(), value, threads_);
-    else step.plan->kernel().prepacking.lay_out(*step.plan, prepared_->target(), value, threads_, panels.address());
+    if (!device_->is_host()) panels = device_->copied(lay_out(*device_, *step.plan, value, threads_));
+    else if (panels.size() == 0) panels = lay_out(*device_, *step.plan, value, threads_);
+    else prepacking(*device_, *step.plan).lay_out(*device_, *step.plan, value, threads_, panels.address());
     const auto position = static_cast<size_t>(each->position);
     bound.args[i].pointers[position] = panels.address() + step->pointers[position].byte_offset;
   }
@@ -513,7 +514,7 @@ void Executable::run_step(size_t i, const Workspace& workspace) const {
   if (ready.how == How::interpreted) return interpret(i, workspace);
   const KernelArgs& args = workspace.bound.args[i];
   if (ready.how == How::checked) check_trusted(i, workspace);
-  workspace.queue().launch(ready.code, args, ready.call, workspace.scratch(threads_));
+  workspace.queue().launch(ready.code, args, ready.call, workspace.scratch(scratch_areas_));
 }
 
 // Updates stay on the device, what callers get is the host's.
@@ -530,7 +531,7 @@ std::vector<Tensor> Executable::outputs(std::span<const OutputMemory> memory, co
         continue;
       }
       OutputMemory planes = memory[i];
-      for (size_t p = 0; p < kPlanes && !backend_->is_host() && updates == kNone; ++p) {
+      for (size_t p = 0; p < kPlanes && !device_->is_host() && updates == kNone; ++p) {
         const auto view = p == 0 ? given.find(label) : given.end();
         const std::span<std::byte> to = view != given.end() ? view->second.bytes : std::span<std::byte>();
         planes[p] = to.empty() ? Buffer::uninitialised(memory[i][p].size()) : Buffer(nullptr, to);
@@ -585,7 +586,7 @@ std::vector<StepProfile> Executable::step_profiles() const {
          .flops = work.flops,
          .bytes = work.bytes,
          .weight_bytes = work.weight_bytes,
-         .unit = step.plan ? step.plan->kernel().speed(*step.plan, prepared_->target()).unit : ProductUnit::f32,
+         .unit = step.plan ? speed(*device_, *step.plan).unit : ProductUnit::f32,
          .weights = weights_of(step)});
   }
   return profiles;
@@ -629,7 +630,7 @@ std::vector<Tensor> Executable::run(const NamedTensors& inputs, const InputViews
     lay_out_computed(i, workspace);
     run_step(i, workspace);
     mark();
-    if (watch.written && backend_->is_host()) tell_of_written(i);
+    if (watch.written && device_->is_host()) tell_of_written(i);
     if (watch.check) require_finite_results(lowered_.steps[i], inputs, workspace);
   }
   return outputs(memory, views, workspace);

@@ -6,7 +6,7 @@
 
 #include "kernels/lower.h"
 #include "runtime/arena.h"
-#include "runtime/backend.h"
+#include "device/device.h"
 #include "runtime/input_view.h"
 #include "runtime/output_view.h"
 #include "runtime/session.h"
@@ -103,7 +103,7 @@ class Executable {
   PlaneSizes sizes_of(ValueId v) const { return plane_sizes(graph().type(v), sizes_.shape(v)); }
   bool computes_nothing(const Step& step) const;
   bool is_in_place(const Step& step) const;
-  bool is_here(const Buffer& buffer) const;  // in the backend's memory
+  bool is_here(const Buffer& buffer) const;  // in the device's memory
   Buffer brought_here(const Buffer& plane, Queue& queue) const;
   using OutputMemory = std::array<Buffer, kPlanes>;
   std::vector<OutputMemory> output_memory(const NamedTensors& inputs, NamedTensors* lent, const OutputViews& given,
@@ -126,7 +126,7 @@ class Executable {
   std::vector<std::string> weights_of(const Step& step) const;
   void require_finite_results(const Step& step, const NamedTensors& inputs, const Workspace& workspace) const;
 
-  std::shared_ptr<Backend> backend_;
+  std::shared_ptr<Device> device_;
   std::shared_ptr<PreparedGraph> prepared_;
   RunSizes sizes_;
   LoweredGraph lowered_;
@@ -142,7 +142,7 @@ class Executable {
   std::vector<Written> written_;   // by step
   std::vector<LaidOut> laid_out_;  // by step
   ParameterStore* parameters_;
-  int threads_;
+  int threads_, scratch_areas_;
   Arena plan_;
   int64_t shared_offset_ = 0;  // behind it: what steps of one group pass to each other
   int64_t scratch_bytes_ = 0;

@@ -51,7 +51,7 @@ void check_views(std::span<const std::string> outputs, const std::map<std::strin
     };
     for (const auto& [name, input] : inputs)
       for (const Buffer* plane : input.buffers())
-        if (!plane->device() && !input_views.contains(name)) check_input(name, plane->bytes());
+        if (!plane->memory() && !input_views.contains(name)) check_input(name, plane->bytes());
     for (const auto& [name, input] : input_views) check_input(name, input.bytes);
     for (const auto& [other, memory] : views)
       if (other != label && overlap(memory.bytes, view.bytes))

@@ -16,6 +16,8 @@
 
 namespace hone {
 
+std::string_view device_name(const SessionOptions& options) { return options.device ? options.device->name() : "cpu"; }
+
 std::vector<std::string> SessionStatistics::notes() const {
   std::vector<std::string> notes;
   for (const std::string& note : {cache_problem, objects_note})
@@ -105,7 +107,6 @@ class StateLoan {
 struct Session::Impl {
   SessionOptions options;
   Compute compute = Compute::f32;
-  std::optional<Target> target;  // none: nothing is compiled
   Graph graph;
   TokenLimits limits;
   double prepare_milliseconds = 0;
@@ -126,7 +127,7 @@ struct Session::Impl {
       if (output.updates == kNone) output_names.push_back(output.label);
   }
 
-  bool compiles() const { return options.backend->compiles && options.optimise >= 2; }
+  bool compiles() const { return options.compiles(); }
 
   // What a run reads and writes of its caller's memory.
   struct Views {
@@ -225,7 +226,7 @@ struct Session::Impl {
 
   std::vector<Tensor> viewed_run(const NamedTensors& given, const InputViews& inputs, const OutputViews& outputs,
                                  RunProfile* profile, Context* context) {
-    const bool apart = first && compiles() && shared->kernels.backend->is_host();
+    const bool apart = first && compiles() && shared->kernels.device->is_host();
     PlacedViews placed = place_views(graph, given, inputs, outputs, apart, limits);
     Stage* stage = placed.layouts.empty() ? nullptr : stage_for(placed.layouts);
     if (!stage && !placed.layouts.empty()) placed = place_views(graph, given, inputs, outputs, false, limits);
@@ -270,8 +271,6 @@ Session::Session(Graph graph, SessionOptions options) : impl_(std::make_unique<I
   impl_->compute = impl_->options.compute ? *impl_->options.compute : stored_compute(graph);
   const SessionOptions& o = impl_->options;
   if (o.threads < 1) fail("threads is {}; at least 1 is needed", o.threads);
-  if (o.target && !usable_features().has_all_of(o.target->features()))
-    fail("the target has {}; this CPU has {}", to_string(o.target->features()), to_string(cpu_features()));
   impl_->limits = token_limits(graph);
   if (!o.bundled.empty()) impl_->own_code = sizes_with_own_code(graph);
   if (o.max_specialisations < 1) fail("max_specialisations is 0; at least 1 is needed");
@@ -281,21 +280,16 @@ Session::Session(Graph graph, SessionOptions options) : impl_(std::make_unique<I
   else impl_->graph = canonicalise(std::move(graph), o.pipeline);
   impl_->graph.compact();
   if (o.optimise >= 2) {
-    const Target target = o.target            ? *o.target
-                          : impl_->compiles() ? host_target()
-                                              : Target(Features().with(Feature::avx2));
-    if (impl_->compiles()) impl_->target = target;
-    impl_->shared = std::make_unique<StagesShared>(LowerOptions{.target = target,
-                                                                .fuse = o.fuse && o.backend->compiles,
-                                                                .kernels = o.backend->compiles,
-                                                                .no_winograd = o.no_winograd},
-                                                   o.max_specialisations, impl_->limits, impl_->pool, *o.backend,
-                                                   CompilerOptions{.target = target,
-                                                                   .threads = o.threads,
-                                                                   .cache_folder = o.cache_folder,
-                                                                   .bundled = o.bundled,
-                                                                   .keep_objects = o.keep_objects},
-                                                   static_cast<ValueId>(impl_->graph.value_capacity()));
+    const std::shared_ptr<Device> device = o.device ? o.device : open_device("cpu");
+    impl_->options.device = device;
+    impl_->shared = std::make_unique<StagesShared>(
+        LowerOptions{.device = device, .fuse = o.fuse && device->compiles(), .no_winograd = o.no_winograd},
+        o.max_specialisations, impl_->limits, impl_->pool, device,
+        CompilerOptions{.threads = o.threads,
+                        .cache_folder = o.cache_folder,
+                        .bundled = o.bundled,
+                        .keep_objects = o.keep_objects},
+        static_cast<ValueId>(impl_->graph.value_capacity()));
     impl_->first = std::make_unique<Stage>(impl_->graph, *impl_->shared, impl_->shared->kernels);
   }
   impl_->prepare_milliseconds = milliseconds_since(start);
@@ -346,7 +340,7 @@ void Session::close() { impl_->pool.close(); }
 std::string Session::objects() const {
   CHECK(impl_->compiles());
   const std::lock_guard lock(impl_->shared->making);
-  return impl_->shared->kernels.backend->bundle();
+  return impl_->shared->kernels.compiler->bundle();
 }
 
 const Graph& Session::graph() const { return impl_->graph; }
@@ -369,7 +363,7 @@ SessionStatistics Session::statistics() const {
   statistics.workspaces = impl_->pool.made();
   return statistics;
 }
-const std::optional<Target>& Session::target() const { return impl_->target; }
+const Device* Session::device() const { return impl_->compiles() ? impl_->options.device.get() : nullptr; }
 Compute Session::compute() const { return impl_->compute; }
 
 }  // namespace hone

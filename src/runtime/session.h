@@ -13,10 +13,9 @@
 #include <string>
 #include <vector>
 
+#include "device/device.h"
 #include "ir/graph.h"
-#include "device/x86/target.h"
 #include "passes/pipelines.h"
-#include "runtime/backend.h"
 #include "runtime/context.h"
 #include "runtime/input_view.h"
 #include "runtime/output_view.h"
@@ -27,9 +26,8 @@ namespace hone {
 class Session;
 
 struct SessionOptions {
-  const BackendDef* backend = &cpu_backend_def;
-  int optimise = 2;              // 0: the graph as it is, interpreted; 1: canonical form, interpreted; 2: compiled
-  std::optional<Target> target;  // what compiled code may use; none: all that this CPU has
+  std::shared_ptr<Device> device;  // that runs; null: open_device("cpu"), where code is compiled
+  int optimise = 2;                // 0: the graph as it is, interpreted; 1: canonical form, interpreted; 2: compiled
   bool fuse = true, no_winograd = false;  // see LowerOptions
   int threads = 1;
   std::optional<Compute> compute;           // none: as stored in the model's metadata, else f32
@@ -44,7 +42,10 @@ struct SessionOptions {
   const Session* parameters_of = nullptr;
   size_t max_specialisations = 32;  // sets of sizes that are kept planned; least recently used ones are dropped
   size_t max_layouts = 32;          // ways to lie apart that get code; views of further ones are copied
+  bool compiles() const { return optimise >= 2 && (!device || device->compiles()); }
 };
+
+std::string_view device_name(const SessionOptions& options);  // "cpu"
 
 struct SessionStatistics {
   double prepare_milliseconds = 0;     // passes on the symbolic graph
@@ -129,7 +130,7 @@ class Session {
   const Graph& graph() const;  // as prepared: after the passes
   std::vector<std::string> output_names() const;
   SessionStatistics statistics() const;
-  const std::optional<Target>& target() const;  // none: nothing is compiled
+  const Device* device() const;  // that code is compiled for; null: nothing is
   Compute compute() const;
 
  private:

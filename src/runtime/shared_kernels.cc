@@ -9,25 +9,25 @@
 
 namespace hone {
 
-std::string layout_key(const KernelPlan& plan, const Target& target, ValueId weight, std::span<const int64_t> shape) {
-  return fmt::format("{} [{}] {}", weight, fmt::join(shape, ","), plan.kernel().prepacking.key(plan, target));
+std::string layout_key(const Device& device, const KernelPlan& plan, ValueId weight, std::span<const int64_t> shape) {
+  return fmt::format("{} [{}] {}", weight, fmt::join(shape, ","), prepacking(device, plan).key(device, plan));
 }
 
 std::optional<WeightStore::Layout> WeightStore::missing(const KernelPlan& plan, ValueId constant,
                                                         std::span<const int64_t> shape) const {
-  std::string key = layout_key(plan, target_, constant, shape);
+  std::string key = layout_key(device_, plan, constant, shape);
   if (buffers_.contains(key)) return std::nullopt;
-  return Layout{std::move(key), plan.kernel().prepacking.bytes(plan, target_)};
+  return Layout{std::move(key), prepacking(device_, plan).bytes(device_, plan)};
 }
 
 std::byte* WeightStore::get(const KernelPlan& plan, ValueId constant, const Tensor& weights) {
-  const std::string key = layout_key(plan, target_, constant, weights.shape());
+  const std::string key = layout_key(device_, plan, constant, weights.shape());
   auto found = buffers_.find(key);
   if (found == buffers_.end()) {
     const auto start = std::chrono::steady_clock::now();
-    const PanelMemory memory = pool_.take(static_cast<size_t>(plan.kernel().prepacking.bytes(plan, target_)));
-    Buffer laid_out = lay_out(plan, target_, weights, threads_, memory);
-    found = buffers_.emplace(key, backend_.is_host() ? std::move(laid_out) : backend_.copied(laid_out)).first;
+    const PanelMemory memory = pool_.take(static_cast<size_t>(prepacking(device_, plan).bytes(device_, plan)));
+    Buffer laid_out = lay_out(device_, plan, weights, threads_, memory);
+    found = buffers_.emplace(key, device_.is_host() ? std::move(laid_out) : device_.copied(laid_out)).first;
     bytes_ += static_cast<int64_t>(found->second.size());
     milliseconds_ += milliseconds_since(start);
   }
@@ -35,14 +35,14 @@ std::byte* WeightStore::get(const KernelPlan& plan, ValueId constant, const Tens
 }
 
 Buffer ParameterStore::get(const KernelPlan& plan, ValueId parameter, const Tensor& value) {
-  const std::string key = layout_key(plan, target_, parameter, value.shape());
+  const std::string key = layout_key(device_, plan, parameter, value.shape());
   const std::lock_guard lock(mutex_);
   Laid& laid = laid_[key];
   const auto lies_there = [&](const Buffer* a, const Buffer* b) { return a->address() == b->address(); };
   if (laid.panels.size() == 0 || !std::ranges::equal(laid.value.buffers(), value.buffers(), lies_there)) {
     laid = {};  // goes first
-    Buffer panels = lay_out(plan, target_, value.on_host(), threads_);
-    laid = {value, backend_.is_host() ? std::move(panels) : backend_.copied(panels)};
+    Buffer panels = lay_out(device_, plan, value.on_host(), threads_);
+    laid = {value, device_.is_host() ? std::move(panels) : device_.copied(panels)};
   }
   return laid.panels;
 }
@@ -53,9 +53,9 @@ void ParameterStore::clear() {
 }
 
 std::byte* SharedKernels::constant(const Buffer& plane) {
-  if (backend->is_host() || plane.size() == 0) return plane.unaligned_address();
+  if (device->is_host() || plane.size() == 0) return plane.unaligned_address();
   auto found = copied_.find(plane.address());
-  if (found == copied_.end()) found = copied_.emplace(plane.address(), Copied{plane, backend->copied(plane)}).first;
+  if (found == copied_.end()) found = copied_.emplace(plane.address(), Copied{plane, device->copied(plane)}).first;
   return found->second.device.address();
 }
 

@@ -10,23 +10,21 @@
 #include <string>
 #include <unordered_map>
 
+#include "device/device.h"
 #include "ir/graph.h"
 #include "kernels/kernel.h"
-#include "device/panel_memory.h"
-#include "runtime/backend.h"
 
 namespace hone {
 
 // By what a laid out weight is known: the layout depends on the plan but not on its hints, so kernels for different row
 // counts share one copy; and on the shape that the kernel's node sees, since views of one weight have several.
-std::string layout_key(const KernelPlan& plan, const Target& target, ValueId weight, std::span<const int64_t> shape);
+std::string layout_key(const Device& device, const KernelPlan& plan, ValueId weight, std::span<const int64_t> shape);
 
 // Constants laid out for kernels, by their ids: those of one graph. What has been laid out stays where it is; the rest
 // is for one thread at a time.
 class WeightStore {
  public:
-  WeightStore(const Target& target, int threads, Backend& backend)
-      : target_(target), threads_(threads), backend_(backend) {}
+  WeightStore(Device& device, int threads) : device_(device), threads_(threads) {}
   std::byte* get(const KernelPlan& plan, ValueId constant, const Tensor& weights);
   // What get() would lay out: its key and bytes; none where that has happened.
   struct Layout {
@@ -38,9 +36,8 @@ class WeightStore {
   double milliseconds() const { return milliseconds_; }
 
  private:
-  Target target_;
+  Device& device_;
   int threads_;
-  Backend& backend_;
   PanelPool pool_;
   std::map<std::string, Buffer> buffers_;
   int64_t bytes_ = 0;
@@ -50,8 +47,7 @@ class WeightStore {
 // Parameters laid out for kernels, as of the last version that a run has used. For any number of threads at once.
 class ParameterStore {
  public:
-  ParameterStore(const Target& target, int threads, Backend& backend)
-      : target_(target), threads_(threads), backend_(backend) {}
+  ParameterStore(Device& device, int threads) : device_(device), threads_(threads) {}
   // What is laid out stays as long as someone has the buffer; it is laid out again when `value` lies elsewhere than it
   // did: whoever writes to a parameter that is held here writes to a copy.
   Buffer get(const KernelPlan& plan, ValueId parameter, const Tensor& value);
@@ -62,32 +58,34 @@ class ParameterStore {
     Tensor value;
     Buffer panels;
   };
-  const Target target_;
+  Device& device_;
   const int threads_;
-  Backend& backend_;
   std::mutex mutex_;
   std::map<std::string, Laid> laid_;
 };
 
-// The backend with its code, and constants in its memory, laid out for kernels or as they are. Values below `values`
-// have the ids of the session's graph; constants above belong to one executable alone.
+// The device, code for it, and constants in its memory, laid out for kernels or as they are. Values below `values` have
+// the ids of the session's graph; constants above belong to one executable alone.
 struct SharedKernels {
-  SharedKernels(const BackendDef& def, const CompilerOptions& options, ValueId session_values)
-      : backend(def.make(options)),
-        weights(options.target, options.threads, *backend),
-        parameters(options.target, options.threads, *backend),
+  SharedKernels(std::shared_ptr<Device> of, const CompilerOptions& options, ValueId session_values)
+      : device(std::move(of)),
+        compiler(device->make_compiler(options)),
+        weights(*device, options.threads),
+        parameters(*device, options.threads),
         threads(options.threads),
         values(session_values) {}
-  // Of another graph, with the same backend.
-  SharedKernels(const SharedKernels& other, const Target& target, ValueId graph_values)
-      : backend(other.backend),
-        weights(target, other.threads, *backend),
-        parameters(target, other.threads, *backend),
+  // Of another graph, with the same code.
+  SharedKernels(const SharedKernels& other, ValueId graph_values)
+      : device(other.device),
+        compiler(other.compiler),
+        weights(*device, other.threads),
+        parameters(*device, other.threads),
         threads(other.threads),
         values(graph_values) {}
-  std::byte* constant(const Buffer& plane);  // where the backend has it, on any byte
+  std::byte* constant(const Buffer& plane);  // where the device has it, on any byte
 
-  const std::shared_ptr<Backend> backend;
+  const std::shared_ptr<Device> device;
+  const std::shared_ptr<Compiler> compiler;
   WeightStore weights;
   ParameterStore parameters;
   const int threads;

@@ -113,11 +113,11 @@ std::shared_ptr<const Specialised> Stage::planned(const Bindings& bindings, int6
 
 std::shared_ptr<const Specialised> Stage::make(const Bindings& bindings, int64_t held, bool asked_for) {
   const auto start = std::chrono::steady_clock::now();
-  const double compiled_before = kernels_.backend->statistics().milliseconds,
+  const double compiled_before = kernels_.compiler->statistics().milliseconds,
                packed_before = kernels_.weights.milliseconds();
   const int64_t bytes_before = kernels_.weights.bytes();
   auto made = shared_.with_room([&] { return planned(bindings, held, asked_for); });
-  const double compiling = kernels_.backend->statistics().milliseconds - compiled_before;
+  const double compiling = kernels_.compiler->statistics().milliseconds - compiled_before;
   const double packing = kernels_.weights.milliseconds() - packed_before;
   if (packing > 0) malloc_trim(0);  // what laying weights out took on the way
   std::list<Kept> dropped;          // freed when the mutex is
@@ -138,7 +138,7 @@ std::shared_ptr<const Specialised> Stage::make(const Bindings& bindings, int64_t
 
 void Stage::note(const Specialised& made) {
   SessionStatistics& statistics = shared_.statistics;
-  const CompileStatistics& code = shared_.kernels.backend->statistics();
+  const CompileStatistics& code = shared_.kernels.compiler->statistics();
   statistics.compile_milliseconds = code.milliseconds;
   statistics.prepack_milliseconds = shared_.kernels.weights.milliseconds();
   statistics.kernels_compiled = code.compiled, statistics.kernels_cached = code.cached;

@@ -22,13 +22,13 @@ namespace hone {
 
 // What the stages of a session share.
 struct StagesShared {
-  StagesShared(LowerOptions how, size_t most, const TokenLimits& of_inputs, RunPool& runs, const BackendDef& backend,
-               const CompilerOptions& options, ValueId session_values)
+  StagesShared(LowerOptions how, size_t most, const TokenLimits& of_inputs, RunPool& runs,
+               std::shared_ptr<Device> device, const CompilerOptions& options, ValueId session_values)
       : lowering(std::move(how)),
         max_specialisations(most),
         limits(of_inputs),
         pool(runs),
-        kernels(backend, options, session_values) {}
+        kernels(std::move(device), options, session_values) {}
 
   const LowerOptions lowering;
   const size_t max_specialisations;

@@ -8,23 +8,23 @@ namespace {
 
 int64_t size_of(const Buffer& buffer) { return static_cast<int64_t>(buffer.size()); }
 
-void grow(Backend& backend, Buffer& buffer, int64_t bytes) {
+void grow(Device& device, Buffer& buffer, int64_t bytes) {
   if (size_of(buffer) >= bytes) return;
   buffer = Buffer();  // the old one goes first
-  buffer = backend.is_host() ? Buffer(static_cast<size_t>(bytes)) : backend.allocate(static_cast<size_t>(bytes));
+  buffer = device.is_host() ? Buffer(static_cast<size_t>(bytes)) : device.allocate(static_cast<size_t>(bytes));
 }
 
 std::string text_of(int64_t bytes) { return human_bytes(static_cast<double>(bytes)); }
 
 }  // namespace
 
-void Workspace::reserve(const std::shared_ptr<Backend>& backend, int64_t arena_bytes, int64_t scratch_bytes,
+void Workspace::reserve(const std::shared_ptr<Device>& device, int64_t arena_bytes, int64_t scratch_bytes,
                         int threads) {
-  if (backend_ != backend) {
+  if (device_ != device) {
     bound = {};
     arena_buffer_ = {}, scratch_buffers_.clear(), scratch_.clear();
-    queue_ = backend->make_queue();
-    backend_ = backend;
+    queue_ = device->make_queue();
+    device_ = device;
   }
   const size_t count = static_cast<size_t>(threads);
   bool enough = size_of(arena_buffer_) >= arena_bytes && scratch_.size() >= count;
@@ -39,9 +39,9 @@ void Workspace::reserve(const std::shared_ptr<Backend>& backend, int64_t arena_b
                  fmt::format("a run ({} for what it computes, {} of scratch memory for each of {} threads; runs at "
                              "the same time have one each)",
                              text_of(arena_bytes), text_of(scratch_bytes), threads));
-  grow(*backend, arena_buffer_, arena_bytes);
+  grow(*device, arena_buffer_, arena_bytes);
   arena_ = arena_buffer_.address();
-  for (size_t t = 0; t < count; ++t) grow(*backend, scratch_buffers_[t], scratch_bytes);
+  for (size_t t = 0; t < count; ++t) grow(*device, scratch_buffers_[t], scratch_bytes);
   for (Buffer& scratch : scratch_buffers_) scratch_.push_back(scratch.address());
 }
 

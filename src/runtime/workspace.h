@@ -10,15 +10,15 @@
 #include "base/stop.h"
 #include "ir/tensor.h"
 #include "kernels/kernel.h"
-#include "runtime/backend.h"
+#include "device/device.h"
 
 namespace hone {
 
 class Workspace {
  public:
-  // Grows to hold this in memory of the backend, never shrinks. Throws Error when that is more than the process may
+  // Grows to hold this in memory of the device, never shrinks. Throws Error when that is more than the process may
   // take.
-  void reserve(const std::shared_ptr<Backend>& backend, int64_t arena_bytes, int64_t scratch_bytes, int threads);
+  void reserve(const std::shared_ptr<Device>& device, int64_t arena_bytes, int64_t scratch_bytes, int threads);
   int64_t bytes() const;  // that it has
   std::byte* arena() const { return arena_; }
   std::span<std::byte* const> scratch(int threads) const {
@@ -52,7 +52,7 @@ class Workspace {
   enum class State : uint8_t { idle, running, cancelled };
 
   std::atomic<State> state_{State::idle};
-  std::shared_ptr<Backend> backend_;  // whose memory this is
+  std::shared_ptr<Device> device_;  // whose memory this is
   std::unique_ptr<Queue> queue_;
   Buffer arena_buffer_;
   std::vector<Buffer> scratch_buffers_;

@@ -16,6 +16,11 @@ namespace {
 // The chunks of a call on one thread, so that it can be stopped: tens of milliseconds of work.
 constexpr int64_t kChunksAtOnce = 1024;
 
+// LLVM with a target opened, the pages of it that compiling touches included, and what the compiler of a thread keeps.
+// Twice what encoders and convolutional networks of 13 to 60 kernels were seen to take (bench/memory_bound.py).
+constexpr int64_t kCompilerBytes = int64_t{32} << 20, kThreadBytes = int64_t{8} << 20,
+                  kKernelBytes = int64_t{128} << 10;
+
 class CpuQueue : public HostQueue {
  public:
   void launch(Code code, const KernelArgs& args, const Launch& call, std::span<std::byte* const> scratch) override {
@@ -52,6 +57,12 @@ class X86Compiler : public Compiler {
   KernelLibrary library_;
 };
 
+double MachinePeaks::*peak_of(const DotUnit& unit) {
+  if (unit.m > 1) return unit.a == DType::bf16 ? &MachinePeaks::bf16_tile_gflops : &MachinePeaks::int8_tile_gops;
+  if (unit.a == DType::f32) return &MachinePeaks::f32_gflops;
+  return unit.a == DType::bf16 ? &MachinePeaks::bf16_gflops : &MachinePeaks::int8_gops;
+}
+
 // `--isa`'s text, for a target that this CPU has.
 Target usable_target(std::string_view variant) {
   return variant.empty() ? host_target() : parse_target(variant);
@@ -76,8 +87,26 @@ std::unique_ptr<Compiler> X86Device::make_compiler(const CompilerOptions& option
   return std::make_unique<X86Compiler>(target_, options);
 }
 std::string X86Device::code_key(const KernelPlan& plan) const { return object_key(plan.text(), target_).hex(); }
+int64_t X86Device::compile_bytes(int threads, int64_t kernels) const {
+  return kCompilerBytes + kThreadBytes * threads + kKernelBytes * kernels;
+}
 std::shared_ptr<const Packer> X86Device::make_packer(const CompilerOptions& options) {
   return std::make_shared<CompiledPacker>(target_, options);
+}
+
+UnitRates X86Device::units() const {
+  UnitRates rates{.source = std::string(target_.rates().name), .units = {}};
+  for (const DotUnit& unit : target_.units())
+    rates.units.push_back({std::string(unit.name),
+                           fmt::format("{} × {} + {}", to_string(unit.a), to_string(unit.b), to_string(unit.sum)),
+                           int64_t{unit.m} * unit.n * unit.k, unit.rate, peak_of(unit)});
+  return rates;
+}
+
+std::vector<std::string> X86Device::notes() const {
+  const std::string why = why_lacking(Feature::amx_bf16);
+  if (why.find("operating system") == std::string::npos) return {};
+  return {fmt::format("This CPU has AMX, but {}.", why)};
 }
 
 extern constinit const DeviceDef cpu_device_def{

@@ -18,7 +18,10 @@ class X86Device : public HostDevice {
   const KernelImplementation* find(const KernelDef& kernel) const override;
   std::unique_ptr<Compiler> make_compiler(const CompilerOptions& options) override;
   std::string code_key(const KernelPlan& plan) const override;
+  int64_t compile_bytes(int threads, int64_t kernels) const override;
   std::shared_ptr<const Packer> make_packer(const CompilerOptions& options) override;
+  UnitRates units() const override;
+  std::vector<std::string> notes() const override;
 
  private:
   const Target target_;
