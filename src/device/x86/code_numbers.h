@@ -1,5 +1,5 @@
 // Codes in lanes to numbers in lanes, by what the codes of a format mean (kernels/code_meaning.h): for weights, rows of
-// tables and whole tensors alike. Where a place has faster instructions (llvm/decode.h looks pairs and bytes up), they
+// tables and whole tensors alike. Where a place has faster instructions (decode.h looks pairs and bytes up), they
 // take the place of number().
 #pragma once
 

@@ -1,5 +1,5 @@
 // Stored codes of a packed weight to numbers, in registers: where they lie in a chunk, and the lookups of pairs and
-// bytes. What codes in lanes mean is emitted by llvm/code_numbers.h.
+// bytes. What codes in lanes mean is emitted by code_numbers.h.
 #pragma once
 
 #include "device/x86/code_numbers.h"

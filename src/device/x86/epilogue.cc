@@ -4,7 +4,7 @@
 
 #include "device/x86/expr_emit.h"
 #include "device/x86/tile.h"
-#include "device/x86/element_cost.h"
+#include "kernels/program_uses.h"
 
 namespace hone {
 namespace {

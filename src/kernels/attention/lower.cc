@@ -5,7 +5,6 @@
 #include <cmath>
 #include <limits>
 
-#include "device/x86/attention/shape.h"
 #include "kernels/shapes.h"
 #include "ops/calls.h"
 #include "ops/head_rows.h"
@@ -80,14 +79,6 @@ Support read_mask(const Lowering& lowering, ValueId mask, const Shape& full, Att
   return {};
 }
 
-// Whether some lengths make ranges of keys.
-bool may_split(const AttentionPlan& plan, const Target& target, const Dim& queries, const Dim& keys) {
-  const int64_t range = attention_range_keys(plan, attention_shape(plan, target), 1);
-  if (queries.is_constant() && queries.constant() > kSplitQueries) return false;
-  if (keys.is_constant() && keys.constant() <= range) return false;
-  return !(queries == keys) || kSplitQueries > range;
-}
-
 }  // namespace
 
 Support read_attention(const Lowering& lowering, const Node& node, ValueId mask, AttentionOperands& read) {
@@ -150,22 +141,6 @@ std::optional<PagedOperands> paged_operands(const Lowering& lowering, const Node
   return paged;
 }
 
-// The second step of few queries, whose sizes and strides are those of the first.
-void add_join(const Lowering& lowering, Prepared& prepared, AttentionPlan plan, ValueId result, ValueId sinks) {
-  StepDraft join = prepared.step();
-  join.pointers.clear();
-  plan.task = AttentionPlan::Task::join;
-  plan.k_format.clear(), plan.v_format.clear(), plan.page_rows = 0;
-  join.plan = plan;
-  join.is_rest = true;
-  for (int unread = 0; unread < 4; ++unread) lowering.bind(join, kNone, Plane::none);
-  lowering.bind(join, result);
-  lowering.bind(join, sinks, sinks == kNone ? Plane::none : Plane::data);
-  lowering.bind(join, kNone, Plane::shared);
-  for (int unread = 0; unread < 5; ++unread) lowering.bind(join, kNone, Plane::none);
-  prepared.steps.push_back(std::move(join));
-}
-
 }  // namespace
 
 Support lower_attention(const Lowering& lowering, Prepared& prepared) {
@@ -195,9 +170,7 @@ Support lower_attention(const Lowering& lowering, Prepared& prepared) {
     lowering.bind(step, values[i]);
   }
   lowering.bind(step, sinks, sinks == kNone ? Plane::none : Plane::data);
-  read.plan.splits =
-      may_split(read.plan, lowering.target, lowering.shape(node.operands[0])[1], lowering.shape(node.operands[1])[1]);
-  lowering.bind(step, kNone, read.plan.splits ? Plane::shared : Plane::none);
+  lowering.bind(step, kNone, Plane::none);
   for (size_t i = 1; i < 3; ++i)
     if (graph.type(values[i]).is_packed()) {
       lowering.bind(step, values[i], Plane::scales);
@@ -212,13 +185,10 @@ Support lower_attention(const Lowering& lowering, Prepared& prepared) {
              lowering.extent(lowering.shape(paged->v)[0])};
   step.plan = read.plan;
   step.lasting = true;
-  if (read.plan.splits) add_join(lowering, prepared, read.plan, step.group.results[0], sinks);
-  prepared.place = [=, plan = read.plan, shape = attention_shape(read.plan, lowering.target)](const RunSizes& sizes,
-                                                                                              StepCall& placed) {
+  prepared.place = [=](const RunSizes& sizes, StepCall& placed) {
     read.write(sizes, placed.dims);
     for (size_t i = 0; i < 4; ++i) placed.dims[3 + i] = sizes.of(strides[i]);
     for (size_t i = 0; paged && i < 3; ++i) placed.dims[19 + i] = sizes.of(pages[i]);
-    placed.shared_bytes = attention_shared_bytes(plan, shape, placed.dims);
     return Support{};
   };
   return {};

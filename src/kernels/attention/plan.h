@@ -16,8 +16,8 @@ namespace hone {
 // + mask, h' = h / (heads / kv_heads), cap(x) = softcap · tanh(x / softcap); q [B,S,heads*head_dim], k
 // [B,T,kv_heads*head_dim], v [B,T,kv_heads*value_dim], out [B,S,heads*value_dim]. Query s stands at key p = s +
 // dims[10] and sees the keys from p - dims[11] up to p + dims[12]; where `sinks`, exp(sinks[h]) joins softmax's sum.
-// Where `splits`, items of few queries are ranges of keys: what they sum goes to shared memory, where the plan of the
-// task `join` makes results of it, of the same arguments.
+// Where `splits`, which a device decides, items of few queries are ranges of keys: what they sum goes to shared memory,
+// where the plan of the task `join` makes results of it, of the same arguments.
 //   pointers  [0] q, [1] k, [2] v, [3] mask or null, [4] out, [5] sinks or null, [6] shared or null,
 //             [7] [8] scales and zero points of k, or null, [9] [10] those of v, [11] page table or null: then k and v
 //             are pages, [pages, page_rows, …], and key t of batch b is row t % page_rows of page table[b, t /

@@ -3,15 +3,6 @@
 #include "kernels/lowering.h"
 
 namespace hone {
-namespace {
-
-int64_t length_bound(int64_t keys) {  // lengths of one range share a kernel
-  int64_t most = 128;
-  while (most < keys) most *= 2;
-  return most;
-}
-
-}  // namespace
 
 Support lower_attention_gradient(const Lowering& lowering, Prepared& prepared) {
   StepDraft& step = prepared.step();
@@ -31,11 +22,11 @@ Support lower_attention_gradient(const Lowering& lowering, Prepared& prepared) {
   }
   lowering.bind(step, mask, mask == kNone ? Plane::none : Plane::data);
   for (ValueId v : node.results) lowering.bind(step, v);
-  prepared.place = [=, target = lowering.target, plans = PlanVariants<int64_t>()](const RunSizes& sizes,
-                                                                                  StepCall& placed) mutable {
+  step.plan = AttentionGradientPlan{read.plan};
+  step.lasting = true;
+  prepared.place = [=](const RunSizes& sizes, StepCall& placed) {
     read.write(sizes, placed.dims);
-    const int64_t most = length_bound(placed.dims[2]);
-    return plans.choose(most, target, placed, [&] { return KernelPlan(AttentionGradientPlan{read.plan, most}); });
+    return Support{};
   };
   return {};
 }

@@ -1,24 +1,8 @@
 // Products with scales of blocks.
-#include "device/x86/block_gemm/shape.h"
+#include "kernels/block_gemm/plan.h"
 #include "kernels/lowering.h"
 
 namespace hone {
-namespace {
-
-// The heights of the strips of m rows.
-void only_rows(BlockGemmPlan& plan, const Target& target, int64_t m) {
-  const BlockGemmShape s = block_gemm_shape(plan, target);
-  const int64_t block = s.block_rows(m);
-  plan.shortest = s.rows, plan.tallest = 1;
-  for (int64_t height : {std::min(block, m), m % block}) {
-    if (height == 0) continue;
-    const Strips strips = strips_of(height, s.rows);
-    plan.shortest = std::min(plan.shortest, static_cast<int>(strips.height));
-    plan.tallest = std::max(plan.tallest, static_cast<int>(strips.height + (strips.taller > 0)));
-  }
-}
-
-}  // namespace
 
 Support lower_block_gemm(const Lowering& lowering, Prepared& prepared) {
   StepDraft& step = prepared.step();
@@ -37,15 +21,11 @@ Support lower_block_gemm(const Lowering& lowering, Prepared& prepared) {
   if (Support r = lowering.epilogue(step, plan, Expr::arg(0, Scalar::f32), 1, kNone, false); !r.supported()) return r;
   if (has_scales) lowering.bind(step, x, Plane::scales);
   const Extent m = lowering.count({x_shape.begin(), x_shape.end() - 1});
-  prepared.place = [=, target = lowering.target, plans = PlanVariants<bool>()](const RunSizes& sizes,
-                                                                               StepCall& placed) mutable {
+  step.plan = plan;
+  step.lasting = true;
+  prepared.place = [=](const RunSizes& sizes, StepCall& placed) {
     placed.dims[0] = sizes.of(m);
-    return plans.choose(true, target, placed, [&] {
-      BlockGemmPlan chosen = plan;
-      chosen.by_tiles = (!m.is_constant() || m.number >= kLeastTileRows) && fits_tiles(plan, target);
-      if (m.is_constant()) only_rows(chosen, target, m.number);
-      return KernelPlan(chosen);
-    });
+    return Support{};
   };
   return {};
 }

@@ -10,17 +10,19 @@
 namespace hone {
 
 // C[M,N] = epilogue(sum over the blocks of K of their exact sums of products, scaled): docs/FORMATS.md, section 11.5.
-//   pointers  [0] codes of A, bytes, [1] W as prepack() lays it out (shape.h), then epilogue operands, then results,
+//   pointers  [0] codes of A, bytes, [1] W laid out for it (Prepacking), then epilogue operands, then results,
 //             then codes of the scales of A, where it has some
 //   dims      [0] M, [1] rows of A in an item, from launch(); as in a gemm plan, [14] and on are 0
-//   items     blocks of rows * panels
+//   items     parts of the rows and columns, as the device has them
 //   program   arg 0 = the sum, f32; arg 1+i = epilogue operand i
 struct BlockGemmPlan : Epilogue {
   int64_t n = 0, k = 0;
   std::string x_format;  // canonical; "": i8 whose scales are applied by the epilogue
   std::string w_format;
-  bool by_tiles = false;          // many rows, where the shape can
-  int shortest = 1, tallest = 0;  // strips that there is code for; tallest 0: any
+  // Of the device: whether many rows are multiplied as tiles by tiles; heights of strips that there is code for, where
+  // tallest is 0 of any.
+  bool by_tiles = false;
+  int shortest = 1, tallest = 0;
   static constexpr auto fields() {
     return std::tuple_cat(
         Epilogue::fields(),

@@ -2,8 +2,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "device/x86/conv/shape.h"
-#include "device/x86/conv/winograd_shape.h"
+#include "kernels/conv/plan.h"
 #include "kernels/kernel_sizes.h"
 #include "kernels/lowering.h"
 #include "kernels/plane_window.h"
@@ -31,7 +30,29 @@ bool has_one_stride(const Attributes& attributes) {
   return std::ranges::all_of(strides, [](int64_t stride) { return stride == 1; });
 }
 
+// With numbers for open sizes, which decide nothing here.
+std::vector<int64_t> closed(const Shape& shape) {
+  std::vector<int64_t> sizes;
+  for (const Dim& size : shape) sizes.push_back(size.is_constant() ? size.constant() : 1);
+  return sizes;
+}
+
 }  // namespace
+
+bool leaves_plane(const PlaneWindow& w) {
+  const auto outside = [](int64_t places, int64_t stride, int64_t kernel, int64_t dilation, int64_t before,
+                          int64_t extent) {
+    return before > 0 || (places - 1) * stride + (kernel - 1) * dilation + 1 > extent;
+  };
+  return outside(w.out_height, w.stride_y, w.kernel_height, w.dilation_y, w.pad_top, w.height) ||
+         outside(w.out_width, w.stride_x, w.kernel_width, w.dilation_x, w.pad_left, w.width);
+}
+
+void for_any_plane(ConvPlan& plan, KernelDims& dims) {
+  plan.leaves_plane = plan.leaves_plane || leaves_plane(plan.window);
+  plan.window = on_any_plane(plan.window, dims);
+  plan.any_plane = true;
+}
 
 Support lower_conv(const Lowering& lowering, Prepared& prepared) {
   StepDraft& step = prepared.step();
@@ -79,28 +100,24 @@ Support lower_conv(const Lowering& lowering, Prepared& prepared) {
   if (Support r = lowering.epilogue(step, plan.product, sum, 1, bias, false); !r.supported()) return r;
   plan.has_x_zero = node.operands.size() > 3 && node.operands[3] != kNone;
   if (plan.has_x_zero) lowering.bind(step, node.operands[3]);
-  const bool any_plane = has_open_plane(x_shape, y_shape);
-  prepared.place = [=, &graph, turned = plan.turned, once = lowering.is_laid_out(w), target = lowering.target,
-                    no_winograd = lowering.no_winograd, plans = PlanVariants<std::pair<ConvPlan::Method, bool>>()](
-                       const RunSizes& sizes, StepCall& placed) mutable {
+  const bool turned = plan.turned, any_plane = has_open_plane(x_shape, y_shape);
+  SizedWindow window = *sized_window(graph, n, closed(turned ? y_shape : x_shape), closed(turned ? x_shape : y_shape));
+  if (turned && !any_plane)
+    if (Support r = turn(window); !r.supported()) return r;
+  plan.window = window.plane;
+  plan.product.k = plan.window.taps() * plan.channels;
+  if (any_plane) plan.window = on_any_plane(plan.window, step.dims), plan.any_plane = true;
+  step.plan = plan;
+  step.lasting = true;
+  prepared.place = [=, &graph](const RunSizes& sizes, StepCall& placed) {
     auto window = sized_window(graph, n, sizes.shape(turned ? y : x), sizes.shape(turned ? x : y));
     if (turned)
       if (Support r = turn(*window); !r.supported()) return r;
     if (const Support r = window_support(*window); !r.supported()) return r;
-    ConvPlan chosen = plan;
-    chosen.window = window->plane;
-    chosen.product.k = chosen.window.taps() * chosen.channels;
-    chosen.product.by_tiles = fits_tiles(chosen, target);
-    const MethodChoice choice =
-        codes ? MethodChoice() : choose_method(chosen, target, window->images, no_winograd, once);
-    chosen.method = choice.method;
-    chosen.product.by_tiles &= chosen.method == ConvPlan::Method::direct;
-    placed.refused = choice.refused;
-    placed.dims[0] = window->images * chosen.window.out_height * chosen.window.out_width;
+    placed.dims[0] = window->images * window->plane.out_height * window->plane.out_width;
     placed.dims[1] = window->images;
-    chosen.inside_only = skips_padding(chosen, target);
-    if (any_plane || chosen.inside_only) for_any_plane(chosen, placed.dims);
-    return plans.choose({chosen.method, chosen.inside_only}, target, placed, [&] { return KernelPlan(chosen); });
+    if (any_plane) on_any_plane(window->plane, placed.dims);
+    return Support{};
   };
   return {};
 }

@@ -13,11 +13,12 @@ namespace hone {
 
 // out[i,y,x,:] = epilogue(w · what the window sees of x at y, x), channels last, in `groups` separate groups of
 // channels.
-//   pointers  [0] x, [1] W as prepack() lays it out, then epilogue operands, then results; then where `has_x_zero` the
+//   pointers  [0] x, [1] W laid out for it (Prepacking), then epilogue operands, then results; then where `has_x_zero`
+//   the
 //             code that stands outside the plane
 //   dims      [0] images * out_height * out_width, [1] images, where `any_plane` [2] to [7] the sizes of the plane
-//             (plane_window.h); from [11] on zeros, as for GemmPlan; from [32] on what launch() derives (shape.h)
-//   items     blocks of output rows times panels of outputs; see shape.h
+//             (plane_window.h); from [11] on zeros, as for GemmPlan; from [32] on what launch() derives
+//   items     parts of the images, places and outputs, as the device has them
 struct ConvPlan {
   enum class Method : uint8_t { direct, winograd2, winograd4 };  // F(2x2,3x3), F(4x4,3x3)
   PlaneWindow window;
@@ -46,6 +47,7 @@ struct ConvPlan {
   static const KernelDef& kernel();
 };
 
+bool leaves_plane(const PlaneWindow& window);  // of its own
 // The plan for planes of any size, whose calls for this one have `dims`. The method, the strides and `leaves_plane`
 // stay those of the plan.
 void for_any_plane(ConvPlan& plan, KernelDims& dims);

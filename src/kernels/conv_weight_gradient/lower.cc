@@ -1,14 +1,14 @@
 // Weight gradients over channels-last planes.
-#include "device/x86/conv_weight_gradient/shape.h"
+#include "kernels/conv_weight_gradient/plan.h"
 #include "kernels/kernel_sizes.h"
 #include "kernels/lowering.h"
 #include "ops/sliding_window.h"
 
 namespace hone {
 Support lower_conv_weight_gradient(const Lowering& lowering, Prepared& prepared) {
-  StepDraft& sum = prepared.step();
+  StepDraft& step = prepared.step();
   const Graph& graph = lowering.graph;
-  const NodeId n = sum.group.anchor;
+  const NodeId n = step.group.anchor;
   const Node& node = graph.node(n);
   const ValueId d = node.operands[0], x = node.operands[1], w = node.results[0];
   const Shape d_shape = lowering.shape(d), x_shape = lowering.shape(x);
@@ -29,22 +29,11 @@ Support lower_conv_weight_gradient(const Lowering& lowering, Prepared& prepared)
   plan.d = graph.type(d).dtype, plan.x = graph.type(x).dtype;
   plan.matrix = node.attributes.get_or<int64_t>("matrix", 0) != 0;
   if (plan.elements() == 0) return {"it has no elements"};
-  sum.plan = plan;
-  sum.lasting = true;
-  const int64_t parts = most_parts(plan, lowering.target);
-  if (parts > 1) {
-    sum.shared_bytes = parts * plan.elements() * 4;
-    StepDraft join = sum;
-    plan.task = ConvWeightGradientPlan::Task::join;
-    join.plan = plan;
-    for (int unread = 0; unread < 2; ++unread) lowering.bind(join, kNone, Plane::none);
-    prepared.steps.push_back(std::move(join));
-  }
-  for (ValueId operand : {d, x}) lowering.bind(prepared.step(), operand);
-  for (StepDraft& step : prepared.steps) {
-    lowering.bind(step, kNone, parts > 1 ? Plane::shared : Plane::none);
-    lowering.bind(step, w);
-  }
+  step.plan = plan;
+  step.lasting = true;
+  for (ValueId operand : {d, x}) lowering.bind(step, operand);
+  lowering.bind(step, kNone, Plane::none);
+  lowering.bind(step, w);
   prepared.place = [=, &graph](const RunSizes& sizes, StepCall& placed) {
     const auto window = sized_window(graph, n, sizes.shape(x), sizes.shape(d));
     placed.dims[0] = window->images;

@@ -9,12 +9,12 @@
 namespace hone {
 
 // dW[o,c,tap] = Σ over images and places of d[n,y,x,o] · x[n,·,·,c], at the element of x that the tap lies on there;
-// channels last, in `groups` separate groups of channels. Where there are several parts of the places, each is summed
-// by itself, and the parts are joined in a second step.
+// channels last, in `groups` separate groups of channels. A device may cut the places into parts: each is summed by
+// itself, and the parts are joined in a second step.
 //   pointers  [0] d, [1] x, [2] what the parts add up to, [parts, dW], or null where it is always one, [3] dW
 //   dims      [0] images, [2] to [9] the sizes of the plane and of the window (plane_window.h), from [32] on what
-//             launch() derives (shape.h)
-//   items     sum: parts * groups * blocks of outputs * blocks of channels; join: elements of dW
+//             launch() derives
+//   items     sum: parts of the places, groups, outputs and channels, as the device has them; join: elements of dW
 struct ConvWeightGradientPlan {
   enum class Task : uint8_t { sum, join } task = Task::sum;
   PlaneWindow window;        // on any plane

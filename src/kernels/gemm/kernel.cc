@@ -1,60 +1,9 @@
-// What follows from the plan of a matrix product.
-#include <algorithm>
-
-#include "base/multiples.h"
-#include "device/x86/gemm/describe.h"
-#include "device/x86/gemm/prepack.h"
-#include "device/x86/gemm/shape.h"
+// Matrix products: when the class applies.
+#include "kernels/gemm/plan.h"
 #include "kernels/shapes.h"
 
 namespace hone {
 namespace {
-
-// About 20 us: 2 MFLOP at 100 GFLOP/s (tiles: eight times that, of codes sixteen), or 512 KB of weights at 25 GB/s
-// when there are few rows.
-Launch launch(const GemmPlan& plan, const Target& target, KernelArgs& args) {
-  const int64_t m = args.dims[0], batches = args.dims[1];
-  GemmShape s = gemm_shape(plan, target, gemm_case(m));
-  if (plan.n == 0) s.n = args.dims[kGemmN];
-  if (plan.k == 0) s.k = args.dims[kGemmK];
-  const int64_t block = s.block_rows(m), rows = std::min(m, block);
-  args.dims[kGemmBlockRows] = block;
-  const int64_t flops = std::max<int64_t>(1, 2 * rows * s.k * s.panel_columns() * s.item_panels);
-  int64_t items = std::min((int64_t{!s.tiles     ? 2
-                                    : s.integers ? 32
-                                                 : 16}
-                            << 20) /
-                               flops,
-                           (int64_t{512} << 10) / (s.panel_bytes() * s.item_panels));
-  // Rows are widened once a chunk, for about the sixteenth part of what multiplying them by one panel takes.
-  // Codes are laid out in scratch likewise.
-  if (s.widens_rows || s.copies_codes()) items = std::max<int64_t>(items, s.panel_items() >= 16 ? 4 : 2);
-  return {.items = batches * ceil_div(m, block) * s.panel_items(),
-          .items_per_chunk = std::max<int64_t>(1, items),
-          .scratch_bytes = s.scratch_bytes(block)};
-}
-
-// Of all M that there is code for, but a few where there is no bound.
-GemmShape shape_of_most(const GemmPlan& plan, const Target& target) {
-  return gemm_shape(plan, target, plan.rows.most ? plan.rows.least : 0);
-}
-
-std::string describe(const GemmPlan& plan, const Target& target) {
-  const GemmShape s = shape_of_most(plan, target);
-  const auto size = [](int64_t extent) { return extent ? std::to_string(extent) : std::string("any"); };
-  return fmt::format("k {} n {}: tiles up to {}x{}{}, {}, {}", size(plan.k), size(plan.n), s.rows, s.panel_columns(),
-                     plan.n ? fmt::format(", {} panels", s.panels()) : "", weights_of(plan, s), products_of(s));
-}
-
-bool can_shrink(const GemmPlan& plan, const Target& target, int shrink) {
-  const int64_t m = plan.rows.most;
-  return gemm_shape(plan, target, m, shrink).rows < gemm_shape(plan, target, m, shrink - 1).rows;
-}
-
-KernelSpeed speed(const GemmPlan& plan, const Target& target) {
-  const GemmShape s = shape_of_most(plan, target);
-  return {0.98, 0.6 * used_columns(std::max<int64_t>(plan.n, 16)), unit_of(s)};
-}
 
 bool takes(const OpDef& op) { return is_one_of(op, {"linear", "matmul"}); }
 
@@ -63,15 +12,7 @@ constexpr KernelClass<GemmPlan> gemm{
     .doc = "matrix products, with constant weights packed or plain, or with activations",
     .takes = takes,
     .group = kEpilogueRules,
-    .lower = lower_gemm,
-    .supports = gemm_support,
-    .launch = launch,
-    .describe = describe,
-    .can_shrink = can_shrink,
-    .speed = speed,
-    .prepack_key = prepack_key,
-    .prepacked_bytes = prepacked_bytes,
-    .prepack = prepack};
+    .lower = lower_gemm};
 
 }  // namespace
 

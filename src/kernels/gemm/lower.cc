@@ -1,5 +1,5 @@
 // Matrix products.
-#include "device/x86/gemm/shape.h"
+#include "kernels/gemm/plan.h"
 #include "kernels/lowering.h"
 #include "kernels/pointwise/moves.h"
 #include "kernels/shapes.h"
@@ -202,7 +202,6 @@ Support lower_gemm(const Lowering& lowering, Prepared& prepared) {
   }
   const Dim w_stride = has_output_rows ? w.stride(3 - w_k) : w.stride(w_k);
   if (!plan.a_by_columns) plan.a_row_stride = constant_or_zero(a_stride);
-  plan.by_tiles = fits_tiles(plan, lowering.target);
   lowering.bind(step, a.value);
   lowering.bind(step, w.value, is_packed_once ? Plane::prepacked : Plane::data);
   const ValueId bias = node.operands.size() > 2 ? node.operands[2] : kNone;
@@ -213,26 +212,17 @@ Support lower_gemm(const Lowering& lowering, Prepared& prepared) {
   const Extent m = batches ? lowering.extent(out[out.size() - 2]) : lowering.count({out.begin(), out.end() - 1}),
                n_extent = lowering.extent(n), k_extent = lowering.extent(k), a_extent = lowering.extent(a_stride),
                w_extent = lowering.extent(w_stride);
-  const auto fill = [=](const RunSizes& sizes, StepCall& placed) {
+  if (m.is_constant()) plan.rows = {.least = m.number, .most = m.number};
+  step.plan = plan;
+  step.lasting = true;
+  prepared.place = [=](const RunSizes& sizes, StepCall& placed) {
     auto& d = placed.dims;
     d[0] = sizes.of(m), d[1] = 1, d[7] = 1;
     d[kGemmN] = sizes.of(n_extent), d[kGemmK] = sizes.of(k_extent);
     d[5] = sizes.of(a_extent), d[6] = sizes.of(w_extent);
     for (size_t i = 0; i < strides.size(); ++i) d[kGemmFullStrides + i] = sizes.of(strides[i]);
     if (batches) write_batches(*batches, sizes, d);
-  };
-  // Codes are decoded elsewhere for a few rows: two kernels, since seldom are both needed.
-  const bool two = !plan.w_format.empty();
-  prepared.place = [=, target = lowering.target, plans = PlanVariants<bool>()](const RunSizes& sizes,
-                                                                               StepCall& placed) mutable {
-    fill(sizes, placed);
-    const bool few = two && placed.dims[0] <= kFewRows;
-    return plans.choose(few, target, placed, [&] {
-      GemmPlan chosen = plan;
-      if (m.is_constant()) chosen.rows = only_rows(plan, target, m.number);
-      else if (two) chosen.rows = few ? GemmPlan::Rows{.most = kFewRows} : GemmPlan::Rows{.least = kFewRows + 1};
-      return KernelPlan(chosen);
-    });
+    return Support{};
   };
   return {};
 }

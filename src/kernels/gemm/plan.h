@@ -10,8 +10,7 @@
 
 namespace hone {
 
-// C[M,N] = epilogue(A[M,K] · W), batched. W is laid out by prepack() (prepack.h), or an activation packed on the fly,
-// a block of K after the other where K is long.
+// C[M,N] = epilogue(A[M,K] · W), batched. W is laid out for it (Prepacking), or an activation.
 //   pointers  [0] A, [1] W, then epilogue operands, then results
 //   dims      [0] M, [1] batches, batch strides in elements of [2] A, [3] W (0: shared), [4] the result,
 //             [5] A row stride (by columns: from k to k), [6] W row stride (activations only), [7] inner batches: batch
@@ -21,7 +20,7 @@ namespace hone {
 //             [32] for each loop of batches between the outer and the inner one, the outer first, how many and the
 //             strides for A, W, result. `full` operands have the batch strides of the result; `row` ones hold
 //             [batches, M]
-//   items     batches * blocks of rows * panel_items
+//   items     parts of the batches, rows and columns, as the device has them
 //   program   arg 0 = the sum over K, f32, or i32 where codes are multiplied; arg 1+i = epilogue operand i. Results are
 //   [M,N], with rows `n` apart unless
 //             result_row_stride says otherwise
@@ -33,15 +32,14 @@ struct GemmPlan : Epilogue {
   DType a = DType::f32;
   bool a_by_columns = false;  // A is given transposed, [K,M]; W is an activation then
   Weights weights = Weights::prepacked;
-  DType w = DType::f32;  // f32, bf16 or, beside codes, i8 when not packed
-  std::string w_format;  // canonical format string of packed weights, "" otherwise
-  // Prepacked weights lie as tile registers read them, which multiply more than kFewRows rows (fits_tiles()).
-  bool by_tiles = false;
+  DType w = DType::f32;   // f32, bf16 or, beside codes, i8 when not packed
+  std::string w_format;   // canonical format string of packed weights, "" otherwise
+  bool by_tiles = false;  // of the device: weights lie for products of tiles by tiles
   // The M that there is code for, which may be any; with few of them code is shorter, and its results have the same
   // bits.
   struct Rows {
     int64_t least = 1, most = 0;    // most 0: no bound
-    int shortest = 0, tallest = 0;  // strips of more than kFewRows rows; 0: any
+    int shortest = 0, tallest = 0;  // of the device: heights of strips of many rows; 0: any
     static constexpr auto fields() {
       return std::tuple(field("least", &Rows::least), field("most", &Rows::most), field("shortest", &Rows::shortest),
                         field("tallest", &Rows::tallest));

@@ -1,11 +1,10 @@
 // Recurrent layers behind their input products.
-#include "kernels/lowering.h"
-#include "kernels/recurrent/plan.h"
-
 #include <array>
 
 #include "ir/pointwise.h"
-#include "device/x86/element_cost.h"
+#include "kernels/lowering.h"
+#include "kernels/program_uses.h"
+#include "kernels/recurrent/plan.h"
 #include "ops/recurrent.h"
 
 namespace hone {

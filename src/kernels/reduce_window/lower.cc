@@ -42,13 +42,27 @@ Expr counted_taps(ReduceWindowPlan& plan, const SizedWindow& placed, bool with_p
   return Expr::arg(1, Scalar::f32);
 }
 
-// With numbers for open sizes of images, which decide nothing here.
-std::vector<int64_t> one_image(Shape shape) {
-  shape[0] = 1;
-  return constant_shape(shape);
+void write_counted(const CountedPadding& counted, KernelDims& dims) {
+  const int64_t sides[] = {counted.top, counted.left, counted.bottom, counted.right};
+  std::ranges::copy(sides, dims.begin() + kCountedPadding);
+}
+
+// With numbers for open sizes, which decide nothing here.
+std::vector<int64_t> closed(const Shape& shape) {
+  std::vector<int64_t> sizes;
+  for (const Dim& size : shape) sizes.push_back(size.is_constant() ? size.constant() : 1);
+  return sizes;
 }
 
 }  // namespace
+
+void for_any_plane(ReduceWindowPlan& plan, KernelDims& dims, const CountedPadding& counted, bool any_kernel) {
+  plan.plane = on_any_plane(plan.plane, dims);
+  if (any_kernel) plan.plane.kernel_height = plan.plane.kernel_width = 0;
+  write_counted(counted, dims);
+  plan.taps_down.clear(), plan.taps_across.clear();
+  plan.any_plane = true;
+}
 
 Support lower_window(const Lowering& lowering, Prepared& prepared) {
   StepDraft& step = prepared.step();
@@ -88,9 +102,8 @@ Support lower_window(const Lowering& lowering, Prepared& prepared) {
     if (op == &avg_pool_def) {
       Expr counted = Expr::arg(1, Scalar::f32);
       if (!any_plane) {
-        const auto window = sized_window(graph, n, one_image(x_shape), one_image(y_shape));
+        const auto window = sized_window(graph, n, closed(x_shape), closed(y_shape));
         if (const Support r = window_support(*window); !r.supported()) return r;
-        plan.plane = window->plane;
         counted = counted_taps(plan, *window, with_padding);
       }
       value = value / cast(scalar, counted);
@@ -100,17 +113,20 @@ Support lower_window(const Lowering& lowering, Prepared& prepared) {
   if (Support r = lowering.epilogue(step, plan, value, 2, bias, false); !r.supported()) return r;
   plan.has_x_zero = codes && node.operands.size() > 3 && node.operands[3] != kNone;
   if (plan.has_x_zero) lowering.bind(step, node.operands[3]);
-  step.overwritable.clear();  // channels that two vectors share are read by both
-  prepared.place = [=, &graph, target = lowering.target, plans = PlanVariants<int>()](const RunSizes& sizes,
-                                                                                      StepCall& placed) mutable {
+  step.overwritable.clear();  // a device may compute some channels twice
+  plan.plane = sized_window(graph, n, closed(x_shape), closed(y_shape))->plane;
+  if (any_plane) for_any_plane(plan, step.dims);
+  step.plan = plan;
+  step.lasting = true;
+  prepared.place = [=, &graph](const RunSizes& sizes, StepCall& placed) {
     const auto window = sized_window(graph, n, sizes.shape(x), sizes.shape(y));
     if (const Support r = window_support(*window); !r.supported()) return r;
-    ReduceWindowPlan chosen = plan;
-    chosen.plane = window->plane;
     placed.dims[0] = window->images;
-    const CountedPadding padding{window->plane.pad_top, window->plane.pad_left, window->pad_bottom, window->pad_right};
-    if (any_plane) for_any_plane(chosen, placed.dims, with_padding ? padding : CountedPadding());
-    return plans.choose(0, target, placed, [&] { return KernelPlan(chosen); });
+    if (!any_plane) return Support{};
+    const PlaneWindow& p = window->plane;
+    on_any_plane(p, placed.dims);
+    if (with_padding) write_counted({p.pad_top, p.pad_left, window->pad_bottom, window->pad_right}, placed.dims);
+    return Support{};
   };
   return {};
 }

@@ -1,17 +1,16 @@
 // Attention kernels (kernels/attention/shape.h): products from the tiles of gemm, softmax between them
 // (attention_softmax.h).
+#include "device/x86/emit.h"
+#include "device/x86/attention/shape.h"
 #include "device/x86/attention_rows.h"
 #include "device/x86/attention_softmax.h"
 #include "device/x86/copy.h"
-#include "device/x86/emit.h"
-#include "device/x86/emit_def.h"
 #include "device/x86/head_reader.h"
 #include "device/x86/panel.h"
 #include "device/x86/tile.h"
 #include "device/x86/tile_product.h"
 #include "device/x86/tile_registers.h"
 #include "kernels/attention/plan.h"
-#include "device/x86/attention/shape.h"
 
 namespace hone {
 namespace {
@@ -472,12 +471,10 @@ class AttentionKernel {
   Value* is_split_ = nullptr;  // items are ranges of keys
 };
 
-void emit(Emitter& e, const AttentionPlan& plan, const std::string& symbol, int shrink) {
-  AttentionKernel(e, plan, symbol, shrink);
-}
-
 }  // namespace
 
-extern constinit const EmitterDef attention_emitter_def = emitter_def<AttentionPlan, emit>();
+void emit_attention(Emitter& e, const AttentionPlan& plan, const std::string& symbol, int shrink) {
+  AttentionKernel(e, plan, symbol, shrink);
+}
 
 }  // namespace hone

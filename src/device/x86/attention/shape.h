@@ -21,10 +21,12 @@
 
 #include "base/error.h"
 #include "base/multiples.h"
-#include "kernels/attention/plan.h"
 #include "device/x86/gemm/shape.h"
+#include "kernels/attention/plan.h"
 
 namespace hone {
+
+class Emitter;
 
 // Rows of codes or pages that come one behind the other, decoded to f32, before they are laid out; a multiple of the
 // columns of any panel of keys.
@@ -81,5 +83,7 @@ int64_t attention_shared_bytes(const AttentionPlan& plan, const AttentionShape& 
 // The most rows (queries of heads that share keys) that read keys and values in their rows; for more, these are laid
 // out as panels. It decides bits, and so takes no notice of batches.
 int64_t attention_rows_in_rows(const AttentionPlan& plan, int64_t keys);
+
+void emit_attention(Emitter& e, const AttentionPlan& plan, const std::string& symbol, int shrink);
 
 }  // namespace hone

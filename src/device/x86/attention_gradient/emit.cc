@@ -2,12 +2,11 @@
 // its gradient between them.
 #include <limits>
 
+#include "device/x86/attention_gradient/shape.h"
 #include "device/x86/emit.h"
-#include "device/x86/emit_def.h"
 #include "device/x86/expr_emit.h"
 #include "device/x86/panel.h"
 #include "device/x86/tile.h"
-#include "device/x86/attention_gradient/shape.h"
 
 namespace hone {
 namespace {
@@ -320,12 +319,10 @@ class AttentionGradientKernel {
   Value *sums_ = nullptr, *queries_ = nullptr, *keys_ = nullptr, *ahead_ = nullptr;
 };
 
-void emit(Emitter& e, const AttentionGradientPlan& plan, const std::string& symbol, int shrink) {
-  AttentionGradientKernel(e, plan, symbol, shrink);
-}
-
 }  // namespace
 
-extern constinit const EmitterDef attention_gradient_emitter_def = emitter_def<AttentionGradientPlan, emit>();
+void emit_attention_gradient(Emitter& e, const AttentionGradientPlan& plan, const std::string& symbol, int shrink) {
+  AttentionGradientKernel(e, plan, symbol, shrink);
+}
 
 }  // namespace hone

@@ -11,6 +11,8 @@
 
 namespace hone {
 
+class Emitter;
+
 struct AttentionTiles {
   int lanes = 0, rows = 0;                 // rows of a strip
   int key_vectors = 0, value_vectors = 0;  // columns of a panel, in vectors
@@ -34,5 +36,7 @@ struct AttentionGradientShape {
 Support attention_gradient_support(const AttentionGradientPlan& plan, const Target& target);
 AttentionGradientShape attention_gradient_shape(const AttentionGradientPlan& plan, const Target& target,
                                                 int shrink = 0);
+
+void emit_attention_gradient(Emitter& e, const AttentionGradientPlan& plan, const std::string& symbol, int shrink);
 
 }  // namespace hone

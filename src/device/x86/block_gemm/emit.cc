@@ -3,10 +3,10 @@
 #include <llvm/IR/IntrinsicsX86.h>
 
 #include "base/multiples.h"
+#include "device/x86/block_gemm/shape.h"
 #include "device/x86/block_tiles.h"
 #include "device/x86/copy.h"
 #include "device/x86/emit.h"
-#include "device/x86/emit_def.h"
 #include "device/x86/epilogue.h"
 #include "device/x86/panel.h"
 #include "device/x86/pending_strip.h"
@@ -14,7 +14,6 @@
 #include "device/x86/tile.h"
 #include "device/x86/tile_product.h"
 #include "device/x86/tile_registers.h"
-#include "device/x86/block_gemm/shape.h"
 
 namespace hone {
 namespace {
@@ -404,12 +403,10 @@ class BlockGemmKernel {
   PendingStrip pending_;
 };
 
-void emit(Emitter& e, const BlockGemmPlan& plan, const std::string& symbol, int shrink) {
-  BlockGemmKernel(e, plan, symbol, shrink).body();
-}
-
 }  // namespace
 
-extern constinit const EmitterDef block_gemm_emitter_def = emitter_def<BlockGemmPlan, emit>();
+void emit_block_gemm(Emitter& e, const BlockGemmPlan& plan, const std::string& symbol, int shrink) {
+  BlockGemmKernel(e, plan, symbol, shrink).body();
+}
 
 }  // namespace hone

@@ -15,19 +15,21 @@
 //
 // A tile keeps the sums of a block and those of all blocks before it in registers: rows * vectors of each.
 //
-// Tile registers multiply blocks as bf16 where both sides' scales are powers of two (llvm/block_tiles.h): rows of A are
-// laid out as such behind where they would be for vectors, and a panel is decoded to scratch some blocks at a time. A
-// word behind a panel's scales says whether it can be. Other scales would have to be multiplied into each block's sums,
-// which takes tiles as long as vectors need for all.
+// Tile registers multiply blocks as bf16 where both sides' scales are powers of two (device/x86/block_tiles.h): rows of
+// A are laid out as such behind where they would be for vectors, and a panel is decoded to scratch some blocks at a
+// time. A word behind a panel's scales says whether it can be. Other scales would have to be multiplied into each
+// block's sums, which takes tiles as long as vectors need for all.
 #pragma once
 
 #include <vector>
 
-#include "kernels/block_gemm/plan.h"
 #include "device/x86/gemm/shape.h"
+#include "kernels/block_gemm/plan.h"
 #include "ops/block_products.h"
 
 namespace hone {
+
+class Emitter;
 
 struct BlockGemmShape {
   int64_t n = 0;
@@ -78,5 +80,7 @@ Support block_gemm_support(const BlockGemmPlan& plan, const Target& target);
 std::string prepack_key(const BlockGemmPlan& plan, const Target& target);
 int64_t prepacked_bytes(const BlockGemmPlan& plan, const Target& target);
 void prepack(const BlockGemmPlan& plan, const Target& target, const Tensor& weights, int threads, std::byte* out);
+
+void emit_block_gemm(Emitter& e, const BlockGemmPlan& plan, const std::string& symbol, int shrink);
 
 }  // namespace hone

@@ -3,9 +3,10 @@
 #include <map>
 
 #include "base/multiples.h"
+#include "device/x86/conv/shape.h"
+#include "device/x86/conv/winograd_shape.h"
 #include "device/x86/copy.h"
 #include "device/x86/emit.h"
-#include "device/x86/emit_def.h"
 #include "device/x86/epilogue.h"
 #include "device/x86/panel.h"
 #include "device/x86/pending_strip.h"
@@ -16,8 +17,6 @@
 #include "device/x86/tile_registers.h"
 #include "device/x86/winograd.h"
 #include "kernels/conv/plan.h"
-#include "device/x86/conv/shape.h"
-#include "device/x86/conv/winograd_shape.h"
 
 namespace hone {
 namespace {
@@ -527,13 +526,11 @@ class ConvKernel {
   Value* tile_state_ = nullptr;
 };
 
-void emit(Emitter& e, const ConvPlan& plan, const std::string& symbol, int shrink) {
+}  // namespace
+
+void emit_conv(Emitter& e, const ConvPlan& plan, const std::string& symbol, int shrink) {
   if (plan.method == ConvPlan::Method::direct) ConvKernel(e, plan, symbol, shrink).emit();
   else emit_winograd(e, plan, symbol, shrink);
 }
-
-}  // namespace
-
-extern constinit const EmitterDef conv_emitter_def = emitter_def<ConvPlan, emit>();
 
 }  // namespace hone

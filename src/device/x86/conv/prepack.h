@@ -2,6 +2,7 @@
 // [groups * channels, n, height, width]; one group's panels behind the other's.
 #pragma once
 
+#include "device/x86/target.h"
 #include "kernels/conv/plan.h"
 
 namespace hone {

@@ -14,15 +14,6 @@ constexpr int64_t kBlockBytes = 320 << 10;
 // Bytes of a run that is spread: every output pixel has one for each row of x, so longer ones would outgrow the block.
 constexpr int64_t kLongestSpread = 16 * kTileStepBytes;
 
-bool leaves_plane(const PlaneWindow& w) {
-  const auto outside = [](int64_t places, int64_t stride, int64_t kernel, int64_t dilation, int64_t before,
-                          int64_t extent) {
-    return before > 0 || (places - 1) * stride + (kernel - 1) * dilation + 1 > extent;
-  };
-  return outside(w.out_height, w.stride_y, w.kernel_height, w.dilation_y, w.pad_top, w.height) ||
-         outside(w.out_width, w.stride_x, w.kernel_width, w.dilation_x, w.pad_left, w.width);
-}
-
 // Codes are always copied, as what multiplies them wants them: bytes or words. Spread runs are multiplied in place of
 // those of a line.
 void choose_place_of_x(ConvShape& s, const ConvPlan& plan, const Target& target) {
@@ -148,12 +139,6 @@ int64_t pixels_of_line(const PlaneWindow& w) {
 }
 
 int64_t ConvShape::panel_rows_of_window_row() const { return segments_x * gemm.rows_of(gemm.panel, segment); }
-
-void for_any_plane(ConvPlan& plan, KernelDims& dims) {
-  plan.leaves_plane = plan.leaves_plane || leaves_plane(plan.window);
-  plan.window = on_any_plane(plan.window, dims);
-  plan.any_plane = true;
-}
 
 ConvPlan on_plane_of(const ConvPlan& plan, const KernelDims& dims) {
   if (!plan.any_plane) return plan;

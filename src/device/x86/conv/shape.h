@@ -17,10 +17,12 @@
 
 #include <set>
 
-#include "kernels/conv/plan.h"
 #include "device/x86/gemm/shape.h"
+#include "kernels/conv/plan.h"
 
 namespace hone {
+
+class Emitter;
 
 // What launch() derives from the sizes of a plane, in KernelArgs::dims. Strip height and chains decide bits: both
 // follow from the plane by the rule of conv_shape(), for whatever plane code is made.
@@ -66,5 +68,7 @@ std::set<ConvTile> tiles_of_any_plane(const ConvPlan& plan, const Target& target
 // The product with K as it is laid out: runs of an odd length end with a zero where bf16 pairs are multiplied, those
 // that are spread with as many as fill a step.
 GemmPlan laid_out_product(const ConvPlan& plan, const Target& target);
+
+void emit_conv(Emitter& e, const ConvPlan& plan, const std::string& symbol, int shrink);
 
 }  // namespace hone

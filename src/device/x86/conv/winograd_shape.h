@@ -10,9 +10,9 @@
 #include <string_view>
 #include <vector>
 
-#include "kernels/conv/plan.h"
 #include "device/x86/conv/winograd.h"
 #include "device/x86/gemm/shape.h"
+#include "kernels/conv/plan.h"
 
 namespace hone {
 

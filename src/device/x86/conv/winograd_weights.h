@@ -1,9 +1,9 @@
 // G g Gᵀ: the weights of a convolution as Winograd's algorithm multiplies them.
 #pragma once
 
-#include "ir/tensor.h"
 #include "device/x86/conv/winograd.h"
 #include "device/x86/gemm/shape.h"
+#include "ir/tensor.h"
 
 namespace hone {
 

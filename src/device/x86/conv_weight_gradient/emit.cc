@@ -6,13 +6,12 @@
 #include <algorithm>
 
 #include "base/multiples.h"
+#include "device/x86/conv_weight_gradient/shape.h"
 #include "device/x86/copy.h"
 #include "device/x86/emit.h"
-#include "device/x86/emit_def.h"
 #include "device/x86/plane.h"
 #include "device/x86/square.h"
 #include "device/x86/tile.h"
-#include "device/x86/conv_weight_gradient/shape.h"
 
 namespace hone {
 namespace {
@@ -445,13 +444,11 @@ void emit_join(Emitter& e, const ConvWeightGradientPlan& plan, const std::string
   e.end_function();
 }
 
-void emit(Emitter& e, const ConvWeightGradientPlan& plan, const std::string& symbol, int shrink) {
+}  // namespace
+
+void emit_conv_weight_gradient(Emitter& e, const ConvWeightGradientPlan& plan, const std::string& symbol, int shrink) {
   if (plan.task == ConvWeightGradientPlan::Task::join) emit_join(e, plan, symbol);
   else ConvWeightGradientKernel(e, plan, symbol, shrink).emit();
 }
-
-}  // namespace
-
-extern constinit const EmitterDef conv_weight_gradient_emitter_def = emitter_def<ConvWeightGradientPlan, emit>();
 
 }  // namespace hone

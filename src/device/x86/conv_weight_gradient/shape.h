@@ -8,9 +8,12 @@
 // Bits depend on the blocks and parts of the places, which follow from the sizes alone.
 #pragma once
 
+#include "device/x86/target.h"
 #include "kernels/conv_weight_gradient/plan.h"
 
 namespace hone {
+
+class Emitter;
 
 // What launch() derives from the sizes, in KernelArgs::dims: places of a block, and into how many parts blocks fall.
 inline constexpr int kBlockImages = kDerivedDims, kBlockRows = kDerivedDims + 1, kBlockColumns = kDerivedDims + 2,
@@ -49,5 +52,7 @@ struct PlaceBlocks {
   int64_t places() const { return images * rows * columns; }
 };
 PlaceBlocks place_blocks(const ConvWeightGradientPlan& plan, const Target& target, const KernelDims& dims);
+
+void emit_conv_weight_gradient(Emitter& e, const ConvWeightGradientPlan& plan, const std::string& symbol, int shrink);
 
 }  // namespace hone

@@ -7,8 +7,8 @@
 #include "base/multiples.h"
 #include "device/x86/copy.h"
 #include "device/x86/emit.h"
-#include "device/x86/emit_def.h"
 #include "device/x86/epilogue.h"
+#include "device/x86/gemm/shape.h"
 #include "device/x86/panel.h"
 #include "device/x86/pending_strip.h"
 #include "device/x86/strips.h"
@@ -16,7 +16,6 @@
 #include "device/x86/tile_product.h"
 #include "device/x86/tile_registers.h"
 #include "kernels/gemm/plan.h"
-#include "device/x86/gemm/shape.h"
 
 namespace hone {
 namespace {
@@ -438,7 +437,9 @@ class GemmCase {
   Value* last_rows_ = nullptr;                           // of the last block
 };
 
-void emit(Emitter& e, const GemmPlan& plan, const std::string& symbol, int shrink) {
+}  // namespace
+
+void emit_gemm(Emitter& e, const GemmPlan& plan, const std::string& symbol, int shrink) {
   GemmCase::Shared shared;
   std::vector<GemmCase> cases;
   const GemmPlan::Rows& rows = plan.rows;
@@ -462,9 +463,5 @@ void emit(Emitter& e, const GemmPlan& plan, const std::string& symbol, int shrin
   }
   e.end_function();
 }
-
-}  // namespace
-
-extern constinit const EmitterDef gemm_emitter_def = emitter_def<GemmPlan, emit>();
 
 }  // namespace hone

@@ -2,8 +2,8 @@
 // target only.
 #pragma once
 
-#include "kernels/gemm/plan.h"
 #include "device/x86/gemm/shape.h"
+#include "kernels/gemm/plan.h"
 
 namespace hone {
 

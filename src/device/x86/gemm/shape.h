@@ -33,10 +33,14 @@
 #include <vector>
 
 #include "base/multiples.h"
-#include "kernels/gemm/plan.h"
+#include "base/peaks.h"
+#include "device/x86/target.h"
 #include "device/x86/weight_codec.h"
+#include "kernels/gemm/plan.h"
 
 namespace hone {
+
+class Emitter;
 
 // Rows for which sums run in several chains, where the tile has registers for them, and codes are decoded in the
 // multiplying loop; beyond, decoding once into scratch costs less than decoding again for each strip of rows.
@@ -138,7 +142,7 @@ inline ProductUnit unit_of(const GemmShape& s) {
 Support gemm_support(const GemmPlan& plan, const Target& target);
 bool fits_tiles(GemmPlan plan, const Target& target);  // whether by_tiles is of use to it
 // For m rows of A; 0: more than kFewRows. `shrink`: how many times the tile has been made smaller than the rule's
-// choice (KernelDef::can_shrink).
+// choice (X86KernelDef::can_shrink).
 GemmShape gemm_shape(const GemmPlan& plan, const Target& target, int64_t m = 0, int shrink = 0);
 // Of whoever multiplies its rows where they lie, as convolutions do, or only lays weights out: nothing is widened.
 GemmShape panel_shape(const GemmPlan& plan, const Target& target);
@@ -165,5 +169,7 @@ int balanced_rows(int most, int64_t m);
 
 // The share of its vectors that n columns fill.
 inline double used_columns(int64_t n) { return static_cast<double>(n) / static_cast<double>(round_up(n, 16)); }
+
+void emit_gemm(Emitter& e, const GemmPlan& plan, const std::string& symbol, int shrink);
 
 }  // namespace hone

@@ -6,12 +6,11 @@
 
 #include "device/x86/copy.h"
 #include "device/x86/emit.h"
-#include "device/x86/emit_def.h"
 #include "device/x86/expr_emit.h"
+#include "device/x86/recurrent/shape.h"
 #include "device/x86/strips.h"
 #include "device/x86/tile.h"
-#include "device/x86/element_cost.h"
-#include "device/x86/recurrent/shape.h"
+#include "kernels/program_uses.h"
 
 namespace hone {
 namespace {
@@ -361,12 +360,10 @@ class RecurrentEmitter {
   Value *source_ = nullptr, *kept_ = nullptr;                        // between phases
 };
 
-void emit(Emitter& e, const RecurrentPlan& plan, const std::string& symbol, int shrink) {
-  RecurrentEmitter(e, plan, symbol, shrink).run();
-}
-
 }  // namespace
 
-extern constinit const EmitterDef recurrent_emitter_def = emitter_def<RecurrentPlan, emit>();
+void emit_recurrent(Emitter& e, const RecurrentPlan& plan, const std::string& symbol, int shrink) {
+  RecurrentEmitter(e, plan, symbol, shrink).run();
+}
 
 }  // namespace hone

@@ -5,6 +5,7 @@
 
 #include <string>
 
+#include "device/x86/target.h"
 #include "kernels/recurrent/plan.h"
 
 namespace hone {

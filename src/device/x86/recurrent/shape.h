@@ -9,9 +9,12 @@
 
 #include <vector>
 
+#include "device/x86/target.h"
 #include "kernels/recurrent/plan.h"
 
 namespace hone {
+
+class Emitter;
 
 struct RecurrentShape {
   struct Phase {
@@ -39,5 +42,7 @@ struct RecurrentShape {
 RecurrentShape recurrent_shape(const RecurrentPlan& plan, const Target& target, int shrink = 0);
 
 int64_t sequences_of_item(int64_t batch);
+
+void emit_recurrent(Emitter& e, const RecurrentPlan& plan, const std::string& symbol, int shrink);
 
 }  // namespace hone

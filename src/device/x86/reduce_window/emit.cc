@@ -21,17 +21,16 @@
 
 #include "base/multiples.h"
 #include "device/x86/emit.h"
-#include "device/x86/emit_def.h"
 #include "device/x86/expr_emit.h"
 #include "device/x86/panel.h"
 #include "device/x86/plane.h"
-#include "device/x86/reduction.h"
-#include "device/x86/tile.h"
-#include "device/x86/element_cost.h"
-#include "kernels/elements.h"
-#include "kernels/reduce_window/plan.h"
 #include "device/x86/reduce_window/prepack.h"
 #include "device/x86/reduce_window/shape.h"
+#include "device/x86/reduction.h"
+#include "device/x86/tile.h"
+#include "kernels/elements.h"
+#include "kernels/program_uses.h"
+#include "kernels/reduce_window/plan.h"
 
 namespace hone {
 namespace {
@@ -501,12 +500,10 @@ class ReduceWindowEmitter {
   PlaneValues p_{};  // in the function that is being emitted
 };
 
-void emit(Emitter& e, const ReduceWindowPlan& plan, const std::string& symbol, int shrink) {
-  ReduceWindowEmitter(e, plan, shrink).run(symbol);
-}
-
 }  // namespace
 
-extern constinit const EmitterDef window_emitter_def = emitter_def<ReduceWindowPlan, emit>();
+void emit_reduce_window(Emitter& e, const ReduceWindowPlan& plan, const std::string& symbol, int shrink) {
+  ReduceWindowEmitter(e, plan, shrink).run(symbol);
+}
 
 }  // namespace hone

@@ -2,6 +2,7 @@
 // panels of window_weights(). Where codes have a zero point, the sums of each channel's weights lie behind the taps.
 #pragma once
 
+#include "device/x86/target.h"
 #include "kernels/gemm/plan.h"
 #include "kernels/reduce_window/plan.h"
 

@@ -60,15 +60,6 @@ ReduceWindowTile single_tile(const ReduceWindowPlan& plan, const Target& target,
   return {1, vectors_beside(chains, channel_vectors(plan, target), shrink), chains};
 }
 
-void for_any_plane(ReduceWindowPlan& plan, KernelDims& dims, const CountedPadding& counted, bool any_kernel) {
-  plan.plane = on_any_plane(plan.plane, dims);
-  if (any_kernel) plan.plane.kernel_height = plan.plane.kernel_width = 0;
-  const int64_t sides[] = {counted.top, counted.left, counted.bottom, counted.right};
-  std::ranges::copy(sides, dims.begin() + kCountedPadding);
-  plan.taps_down.clear(), plan.taps_across.clear();
-  plan.any_plane = true;
-}
-
 ReduceWindowPlan on_plane_of(const ReduceWindowPlan& plan, const KernelDims& dims) {
   ReduceWindowPlan placed = plan;
   if (plan.any_plane) placed.plane = on_plane_of(plan.plane, dims);

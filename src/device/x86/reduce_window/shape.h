@@ -6,6 +6,8 @@
 
 namespace hone {
 
+class Emitter;
+
 // What launch() derives from the sizes of a plane, in KernelArgs::dims: vectors of channels in an item, items for a row
 // of places, and the places [first, end) for inner tiles: those under which the whole window lies in the plane's
 // columns, but none in a short row; and how many columns the last window reaches out of the plane, -1 where the padding
@@ -44,5 +46,7 @@ int64_t channel_blocks(const ReduceWindowPlan& plan, const Target& target);  // 
 GemmShape weight_shape(const ReduceWindowPlan& plan, const Target& target);  // of packed weights
 int64_t weight_row_bytes(const ReduceWindowPlan& plan,
                          const Target& target);  // from one tap's to the next's, as tiles read them
+
+void emit_reduce_window(Emitter& e, const ReduceWindowPlan& plan, const std::string& symbol, int shrink);
 
 }  // namespace hone
