@@ -3,12 +3,17 @@
 // through the epilogue of products, row by row, so that the result is written once.
 #include <llvm/IR/Intrinsics.h>
 
+#include <algorithm>
+
 #include "base/multiples.h"
+#include "device/x86/element_cost.h"
 #include "device/x86/emit.h"
-#include "device/x86/emit_def.h"
 #include "device/x86/epilogue.h"
-#include "kernels/add_rows/plan.h"
 #include "device/x86/gemm/shape.h"
+#include "device/x86/x86_kernel.h"
+#include "ir/pointwise.h"
+#include "kernels/add_rows/plan.h"
+#include "kernels/elements.h"
 
 namespace hone {
 namespace {
@@ -127,8 +132,47 @@ class AddRowsEmitter {
 
 void emit(Emitter& e, const AddRowsPlan& plan, const std::string& symbol, int) { AddRowsEmitter(e, plan).run(symbol); }
 
+Support supports(const AddRowsPlan& plan, const Target&) {
+  const GemmPlan& product = plan.product;
+  if (2 + product.operands.size() + product.results.size() > KernelArgs{}.pointers.size())
+    return {fmt::format("{} operands and {} results do not fit the arguments of a kernel", product.operands.size(),
+                        product.results.size())};
+  if (plan.ids != DType::i64 && plan.ids != DType::i32) return {fmt::format("row numbers of {}", to_string(plan.ids))};
+  if (compute_scalar(plan.d) != Scalar::f32) return {fmt::format("rows of {}", to_string(plan.d))};
+  if (product.n < 1) return {fmt::format("rows of {} elements", product.n)};
+  for (const Epilogue::Operand& operand : product.operands)
+    if (!has_machine_type(operand.dtype)) return {fmt::format("elements of type {}", to_string(operand.dtype))};
+  CHECK(product.program.results.size() == product.results.size());
+  return {};
+}
+
+// Bytes from row to row in scratch.
+int64_t sums_pitch(const AddRowsPlan& plan, const Target& target) {
+  return round_up(plan.product.n, target.lanes()) * 4;
+}
+
+// Each item looks at all numbers, some eight a nanosecond: blocks are larger where there are many.
+Launch launch(const AddRowsPlan& plan, const Target& target, KernelArgs& args) {
+  KernelDims& d = args.dims;
+  const int64_t pitch = sums_pitch(plan, target), block_bytes = int64_t{1} << (d[2] > 8192 ? 18 : 16);
+  d[3] = std::clamp<int64_t>(block_bytes / pitch, 1, d[0]);
+  const auto streams = static_cast<int>(plan.product.operands.size() + plan.product.results.size());
+  const double ns = static_cast<double>(d[2]) / 8 +
+                    static_cast<double>(d[3] * plan.product.n) * element_ns(plan.product.program, 1 + streams, target);
+  return {.items = d[1] * ceil_div(d[0], d[3]),
+          .items_per_chunk = std::max<int64_t>(1, static_cast<int64_t>(20000 / ns)),
+          .scratch_bytes = d[3] * pitch};
+}
+
+std::string describe(const AddRowsPlan& plan, const Target&) {
+  return fmt::format("rows of {} {} added up", plan.product.n, to_string(plan.d));
+}
+
+constexpr X86KernelClass<AddRowsPlan> kAddRows{
+    .supports = supports, .launch = launch, .describe = describe, .emit = emit};
+
 }  // namespace
 
-extern constinit const EmitterDef add_rows_emitter_def = emitter_def<AddRowsPlan, emit>();
+extern constinit const X86KernelDef add_rows_on_x86_def = x86_kernel<kAddRows>();
 
 }  // namespace hone

@@ -1,7 +1,9 @@
 // Kernels that append rows to paged sequences: bytes are copied, whatever they mean.
+#include <algorithm>
+
 #include "device/x86/copy.h"
 #include "device/x86/emit.h"
-#include "device/x86/emit_def.h"
+#include "device/x86/x86_kernel.h"
 #include "ir/pointwise.h"
 #include "kernels/cache_append/plan.h"
 
@@ -58,8 +60,28 @@ void emit(Emitter& e, const CacheAppendPlan& plan, const std::string& symbol, in
   CacheAppendEmitter(e, plan).run(symbol);
 }
 
+Support supports(const CacheAppendPlan& plan, const Target&) {
+  for (DType dtype : {plan.table, plan.lengths})
+    if (dtype != DType::i64 && dtype != DType::i32) return {fmt::format("positions of {}", to_string(dtype))};
+  return {};
+}
+
+Launch launch(const CacheAppendPlan& plan, const Target&, KernelArgs& args) {
+  const auto& d = args.dims;
+  const bool copies = plan.task == CacheAppendPlan::Task::copy;
+  const int64_t bytes = (d[5] + d[6] + d[7]) * (copies ? d[2] : 1);
+  return {copies ? d[4] : d[0] * d[1], std::max<int64_t>(1, (int64_t{1} << 18) / std::max<int64_t>(1, bytes))};
+}
+
+std::string describe(const CacheAppendPlan& plan, const Target&) {
+  return plan.task == CacheAppendPlan::Task::copy ? "pages, to where the result lies" : "rows behind paged sequences";
+}
+
+constexpr X86KernelClass<CacheAppendPlan> kCacheAppend{
+    .supports = supports, .launch = launch, .describe = describe, .emit = emit};
+
 }  // namespace
 
-extern constinit const EmitterDef cache_append_emitter_def = emitter_def<CacheAppendPlan, emit>();
+extern constinit const X86KernelDef cache_append_on_x86_def = x86_kernel<kCacheAppend>();
 
 }  // namespace hone

@@ -4,13 +4,14 @@
 #include <algorithm>
 #include <limits>
 
+#include "base/multiples.h"
+#include "device/x86/element_cost.h"
 #include "device/x86/emit.h"
-#include "device/x86/emit_def.h"
 #include "device/x86/expr_emit.h"
 #include "device/x86/reduction.h"
+#include "device/x86/x86_kernel.h"
 #include "ir/op_def.h"
 #include "kernels/columns/plan.h"
-#include "device/x86/element_cost.h"
 #include "kernels/elements.h"
 
 namespace hone {
@@ -20,7 +21,8 @@ using llvm::Value;
 using Access = Epilogue::Access;
 using Task = ColumnsPlan::Task;
 
-constexpr int64_t kTreeRows = 4;  // bits follow from it: the same in each plan
+constexpr int64_t kColumnsAtOnce = 1024;  // of a block: its sums fill a part of the first-level cache
+constexpr int64_t kTreeRows = 4;          // bits follow from it: the same in each plan
 
 // Sums of few columns wait for each other in scratch: the more trees join them at once, the less. Only of what is read
 // from one place, so that registers and code suffice.
@@ -253,8 +255,47 @@ class ColumnsEmitter {
 
 void emit(Emitter& e, const ColumnsPlan& plan, const std::string& symbol, int) { ColumnsEmitter(e, plan).run(symbol); }
 
+Support supports(const ColumnsPlan& plan, const Target&) {
+  const size_t operands = plan.operands.size();
+  if (operands + plan.results.size() + 1 > KernelArgs{}.pointers.size() ||
+      kColumnsFirstOperandDim + 2 * operands > KernelDims{}.size())
+    return {
+        fmt::format("{} operands and {} results do not fit the arguments of a kernel", operands, plan.results.size())};
+  for (const Epilogue::Operand& operand : plan.operands)
+    if (!has_machine_type(operand.dtype)) return {fmt::format("elements of type {}", to_string(operand.dtype))};
+  for (const ColumnsPlan::Step& step : plan.reductions)
+    if (step.element.result_type(0) != Scalar::f32) return {"a reduction of other elements than f32"};
+  CHECK(plan.task == Task::part || plan.program.results.size() == plan.results.size());
+  return {};
+}
+
+Launch launch(const ColumnsPlan& plan, const Target& target, KernelArgs& args) {
+  KernelDims& d = args.dims;
+  const int64_t rows = d[0], columns = d[1], blocks = ceil_div(columns, kColumnsAtOnce);
+  d[3] = rows_of_part(rows, columns), d[4] = ceil_div(rows, d[3]);
+  const int64_t each = plan.task == Task::join ? d[4] : plan.task == Task::part ? d[3] : rows;
+  double ns = 0;  // an element
+  for (const ColumnsPlan::Step& step : plan.reductions) ns += element_ns(step.element, 1, target);
+  ns *= static_cast<double>(each * std::min(columns, kColumnsAtOnce));
+  return {.items = blocks * (plan.task == Task::join   ? 1
+                             : plan.task == Task::part ? d[4]
+                                                       : d[2]),
+          .items_per_chunk = std::max<int64_t>(1, static_cast<int64_t>(20000 / (ns + 20))),
+          .scratch_bytes = 2 * std::ssize(plan.reductions) * kColumnsAtOnce * 4};
+}
+
+std::string describe(const ColumnsPlan& plan, const Target&) {
+  constexpr const char* kTasks[] = {"all rows", "parts of the rows", "parts together"};
+  const size_t count = plan.reductions.size();
+  return fmt::format("{} reduction{} of columns, {}", count, count == 1 ? "" : "s",
+                     kTasks[static_cast<size_t>(plan.task)]);
+}
+
+constexpr X86KernelClass<ColumnsPlan> kColumns{
+    .supports = supports, .launch = launch, .describe = describe, .emit = emit};
+
 }  // namespace
 
-extern constinit const EmitterDef columns_emitter_def = emitter_def<ColumnsPlan, emit>();
+extern constinit const X86KernelDef columns_on_x86_def = x86_kernel<kColumns>();
 
 }  // namespace hone

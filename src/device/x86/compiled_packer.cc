@@ -9,6 +9,7 @@
 #include "base/float_bits.h"
 #include "base/multiples.h"
 #include "base/threads.h"
+#include "device/x86/quantize_parts.h"
 #include "formats/bits.h"
 #include "formats/group_scales.h"
 #include "formats/scale.h"

@@ -2,8 +2,10 @@
 #include <algorithm>
 
 #include "device/x86/emit.h"
-#include "device/x86/emit_def.h"
 #include "device/x86/packed_rows.h"
+#include "device/x86/weight_codec.h"
+#include "device/x86/x86_kernel.h"
+#include "ir/pointwise.h"
 #include "kernels/elements.h"
 #include "kernels/gather/plan.h"
 
@@ -67,8 +69,37 @@ class GatherEmitter {
 
 void emit(Emitter& e, const GatherPlan& plan, const std::string& symbol, int) { GatherEmitter(e, plan).run(symbol); }
 
+Support supports(const GatherPlan& plan, const Target&) {
+  if (!is_integer(plan.ids)) return {fmt::format("row numbers of type {}", to_string(plan.ids))};
+  if (plan.columns < 1) return {fmt::format("rows of {} elements", plan.columns)};
+  if (!plan.table_format.empty()) {
+    if (compute_scalar(plan.result) != Scalar::f32)
+      return {fmt::format("a packed table read as {}", to_string(plan.result))};
+    return prepackable(parse_format(plan.table_format));
+  }
+  for (DType dtype : {plan.table, plan.result})
+    if (!has_machine_type(dtype)) return {fmt::format("elements of type {}", to_string(dtype))};
+  if (compute_scalar(plan.table) != compute_scalar(plan.result))
+    return {fmt::format("a table of {} read as {}", to_string(plan.table), to_string(plan.result))};
+  return {};
+}
+
+Launch launch(const GatherPlan& plan, const Target&, KernelArgs& args) {
+  const double ns = plan.table_format.empty() ? 0.2 : 0.5;  // an element
+  return {args.dims[0],
+          std::max<int64_t>(1, static_cast<int64_t>(20000 / (ns * static_cast<double>(plan.columns) + 5)))};
+}
+
+std::string describe(const GatherPlan& plan, const Target&) {
+  return fmt::format("rows of {} {}", plan.columns,
+                     plan.table_format.empty() ? to_string(plan.table) : std::string_view(plan.table_format));
+}
+
+constexpr X86KernelClass<GatherPlan> kGather{
+    .supports = supports, .launch = launch, .describe = describe, .emit = emit};
+
 }  // namespace
 
-extern constinit const EmitterDef gather_emitter_def = emitter_def<GatherPlan, emit>();
+extern constinit const X86KernelDef gather_on_x86_def = x86_kernel<kGather>();
 
 }  // namespace hone

@@ -1,7 +1,10 @@
 // Gathers and scatters: bytes are copied, whatever they mean, unless updates join the elements that they meet.
+#include <algorithm>
+
 #include "device/x86/copy.h"
 #include "device/x86/emit.h"
-#include "device/x86/emit_def.h"
+#include "device/x86/x86_kernel.h"
+#include "kernels/elements.h"
 #include "kernels/indexed/plan.h"
 
 namespace hone {
@@ -124,8 +127,44 @@ class IndexedEmitter {
 
 void emit(Emitter& e, const IndexedPlan& plan, const std::string& symbol, int) { IndexedEmitter(e, plan).run(symbol); }
 
+Support supports(const IndexedPlan& plan, const Target&) {
+  constexpr int64_t kMostAxes = 16;
+  if (plan.rank < 1 || plan.rank > kMostAxes) return {fmt::format("{} axes", plan.rank)};
+  if (plan.indices != DType::i64 && plan.indices != DType::i32)
+    return {fmt::format("indices of {}", to_string(plan.indices))};
+  using Joins = IndexedPlan::Joins;
+  if (plan.joins == Joins::replace) return {};
+  if (!is_loadable(plan.dtype) || plan.dtype == DType::boolean)
+    return {fmt::format("updates of type {} that join what they meet", to_string(plan.dtype))};
+  // Several updates of one element are rounded once, together.
+  if ((plan.joins == Joins::add || plan.joins == Joins::mul) && is_float(plan.dtype) && size_bytes(plan.dtype) == 2)
+    return {fmt::format("sums and products that are rounded to {}", to_string(plan.dtype))};
+  return {};
+}
+
+Launch launch(const IndexedPlan& plan, const Target&, KernelArgs& args) {
+  const KernelDims& d = args.dims;
+  if (plan.scatters) return {1, 1};
+  const double each = static_cast<double>(d[3]) / static_cast<double>(std::max<int64_t>(d[0], 1)),
+               ns = each * (2 + 0.05 * static_cast<double>(d[1]));
+  return {d[0], std::max<int64_t>(1, static_cast<int64_t>(20000 / std::max(ns, 1.0)))};
+}
+
+std::string describe(const IndexedPlan& plan, const Target&) {
+  const std::string what = plan.tuples ? fmt::format("slices by {} ind{}", plan.rank, plan.rank == 1 ? "ex" : "ices")
+                                       : std::string("elements along an axis");
+  using Joins = IndexedPlan::Joins;
+  return fmt::format("{} {}", what,
+                     !plan.scatters                 ? "read"
+                     : plan.joins == Joins::replace ? "written"
+                                                    : "joined with what they meet");
+}
+
+constexpr X86KernelClass<IndexedPlan> kIndexed{
+    .supports = supports, .launch = launch, .describe = describe, .emit = emit};
+
 }  // namespace
 
-extern constinit const EmitterDef indexed_emitter_def = emitter_def<IndexedPlan, emit>();
+extern constinit const X86KernelDef indexed_on_x86_def = x86_kernel<kIndexed>();
 
 }  // namespace hone

@@ -1,9 +1,14 @@
 // Gradients of largest elements: each place finds its largest elements, channels in the lanes, and adds to them in
 // memory. Rows of the result become zeros just before the first window that reaches them.
+#include <algorithm>
+
+#include "base/multiples.h"
 #include "device/x86/emit.h"
-#include "device/x86/emit_def.h"
 #include "device/x86/plane.h"
 #include "device/x86/tile.h"
+#include "device/x86/x86_kernel.h"
+#include "ir/pointwise.h"
+#include "kernels/elements.h"
 #include "kernels/max_pool_gradient/plan.h"
 
 namespace hone {
@@ -11,6 +16,8 @@ namespace {
 
 using llvm::Function;
 using llvm::Value;
+
+constexpr int64_t kMaxPoolBlockVectors = 4;  // of channels: some lines of each pixel
 
 class MaxPoolGradientKernel {
  public:
@@ -162,8 +169,33 @@ void emit(Emitter& e, const MaxPoolGradientPlan& plan, const std::string& symbol
   MaxPoolGradientKernel(e, plan, symbol).emit();
 }
 
+Support supports(const MaxPoolGradientPlan& plan, const Target&) {
+  for (DType type : {plan.x, plan.d})
+    if (!is_loadable(type) || compute_scalar(type) != Scalar::f32)
+      return {fmt::format("gradients of {}", to_string(type))};
+  return {};
+}
+
+Launch launch(const MaxPoolGradientPlan& plan, const Target& target, KernelArgs& args) {
+  const PlaneWindow w = on_plane_of(plan.window, args.dims);
+  const int64_t block = kMaxPoolBlockVectors * target.lanes();
+  // Of a vector, each tap takes about 3 ns: a comparison, and an addition in memory.
+  const int64_t ns = w.out_height * w.out_width * w.taps() * kMaxPoolBlockVectors * 3;
+  return {.items = args.dims[0] * ceil_div(plan.channels, block),
+          .items_per_chunk = std::max<int64_t>(1, 20'000 / std::max<int64_t>(ns, 1))};
+}
+
+std::string describe(const MaxPoolGradientPlan& plan, const Target&) {
+  return fmt::format("{}x{} of {} channels", plan.window.kernel_height, plan.window.kernel_width, plan.channels);
+}
+
+KernelSpeed speed(const MaxPoolGradientPlan&, const Target&) { return {0.5, 0.05}; }
+
+constexpr X86KernelClass<MaxPoolGradientPlan> kMaxPoolGradient{
+    .supports = supports, .launch = launch, .describe = describe, .emit = emit, .speed = speed};
+
 }  // namespace
 
-extern constinit const EmitterDef max_pool_gradient_emitter_def = emitter_def<MaxPoolGradientPlan, emit>();
+extern constinit const X86KernelDef max_pool_gradient_on_x86_def = x86_kernel<kMaxPoolGradient>();
 
 }  // namespace hone

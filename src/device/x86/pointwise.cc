@@ -4,12 +4,13 @@
 // offset of every operand moves by a stride with each row, and only a carry costs more.
 #include <algorithm>
 
-#include "device/x86/emit.h"
-#include "device/x86/emit_def.h"
-#include "device/x86/expr_emit.h"
 #include "device/x86/element_cost.h"
+#include "device/x86/emit.h"
+#include "device/x86/expr_emit.h"
+#include "device/x86/x86_kernel.h"
 #include "kernels/elements.h"
 #include "kernels/pointwise/plan.h"
+#include "kernels/program_uses.h"
 
 namespace hone {
 namespace {
@@ -160,8 +161,44 @@ void emit(Emitter& e, const PointwisePlan& plan, const std::string& symbol, int)
   PointwiseEmitter(e, plan).run(symbol);
 }
 
+Support supports(const PointwisePlan& plan, const Target&) {
+  const size_t operands = plan.operands.size(), results = plan.results.size(), rank = static_cast<size_t>(plan.rank);
+  if (plan.rank < 1 || plan.rank > 6)
+    return {fmt::format("rank {} of a pointwise kernel; supported: 1 to 6", plan.rank)};
+  if (operands + results > KernelArgs{}.pointers.size() ||
+      rank * (operands + (plan.dense ? 1 : 2)) > KernelArgs{}.dims.size())
+    return {fmt::format("{} operands and {} results of rank {} do not fit the arguments of a kernel", operands, results,
+                        rank)};
+  for (const PointwisePlan::Operand& operand : plan.operands)
+    if (!has_machine_type(operand.dtype)) return {fmt::format("elements of type {}", to_string(operand.dtype))};
+  for (DType dtype : plan.results)
+    if (!has_machine_type(dtype)) return {fmt::format("elements of type {}", to_string(dtype))};
+  CHECK(plan.program.results.size() == results);
+  if (!plan.dense && (plan.rank == 1 || uses_index(plan.program))) return {"the element's index in a part of a result"};
+  return {};
+}
+
+Launch launch(const PointwisePlan& plan, const Target& target, KernelArgs& args) {
+  int64_t items = args.dims[0];
+  for (int axis = 1; axis + 1 < plan.rank; ++axis) items *= args.dims[static_cast<size_t>(axis)];
+  const int64_t row = plan.rank > 1 ? args.dims[static_cast<size_t>(plan.rank - 1)] : 1;
+  if (row == 0) items = 0;
+  const double ns = element_ns(plan.program, static_cast<int>(plan.operands.size() + plan.results.size()), target);
+  const auto elements = std::max<int64_t>(1024, static_cast<int64_t>(20000 / ns) / 64 * 64);
+  return {items, std::max<int64_t>(1, elements / std::max<int64_t>(1, row))};
+}
+
+std::string describe(const PointwisePlan& plan, const Target&) {
+  const auto strided = std::ranges::count(plan.operands, PointwisePlan::Inner::strided, &PointwisePlan::Operand::inner);
+  return fmt::format("{} loop{}{}", plan.rank, plan.rank == 1 ? "" : "s",
+                     strided ? fmt::format(", {} strided operand{}", strided, strided == 1 ? "" : "s") : "");
+}
+
+constexpr X86KernelClass<PointwisePlan> kPointwise{
+    .supports = supports, .launch = launch, .describe = describe, .emit = emit};
+
 }  // namespace
 
-extern constinit const EmitterDef pointwise_emitter_def = emitter_def<PointwisePlan, emit>();
+extern constinit const X86KernelDef pointwise_on_x86_def = x86_kernel<kPointwise>();
 
 }  // namespace hone

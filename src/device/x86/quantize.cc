@@ -4,21 +4,25 @@
 // of one group after the other (quantize_reductions.h), then all their scales at once (quantize_scales.h), then the
 // elements of one group after the other, which are still in the first-level cache. What a group's elements read lies in
 // arrays on the stack in between.
+#include <algorithm>
 #include <cmath>
 
 #include "base/multiples.h"
 #include "device/x86/code_numbers.h"
 #include "device/x86/code_stream.h"
-#include "device/x86/emit_def.h"
+#include "device/x86/element_cost.h"
 #include "device/x86/expr_emit.h"
 #include "device/x86/quantize_bytes.h"
 #include "device/x86/quantize_loops.h"
+#include "device/x86/quantize_parts.h"
 #include "device/x86/quantize_reductions.h"
 #include "device/x86/quantize_scales.h"
+#include "device/x86/x86_kernel.h"
 #include "formats/group_scales.h"
 #include "formats/packed.h"
-#include "device/x86/element_cost.h"
+#include "ir/pointwise.h"
 #include "kernels/elements.h"
+#include "kernels/lowering.h"
 #include "kernels/quantize/plan.h"
 
 namespace hone {
@@ -258,8 +262,45 @@ void emit(Emitter& e, const QuantizePlan& plan, const std::string& symbol, int) 
   e.end_function();
 }
 
+// Each work item of a kernel that reduces leaves a part.
+Support adapt(const X86Device& device, const Lowering&, Prepared& prepared) {
+  const StepDraft& first = prepared.step();
+  const QuantizePlan& plan = first.plan->get<QuantizePlan>();
+  if (plan.task != QuantizePlan::Task::reduce) return {};
+  const QuantizeParts parts = quantize_parts(plan, device.target(), first.dims);
+  for (StepDraft& step : prepared.steps) step.dims[8] = parts.count, step.shared_bytes = parts.bytes;
+  return {};
+}
+
+Support supports(const QuantizePlan& plan, const Target&) {
+  for (DType dtype : {plan.x, plan.result})
+    if (compute_scalar(dtype) != Scalar::f32) return {fmt::format("elements of type {}", to_string(dtype))};
+  return {};
+}
+
+Launch launch(const QuantizePlan& plan, const Target& target, KernelArgs& args) {
+  const Format format = parse_format(plan.format);
+  const QuantizePrograms programs = quantize_programs(format);
+  double ns = plan.task == QuantizePlan::Task::unpack ? 0.4 : element_ns(programs.rounded, 2, target);
+  for (const QuantizePrograms::Reduction& r : programs.reductions) ns += element_ns(r.term, 1, target);
+  double elements = 4096;
+  if (quantize_spans(format) == QuantizeSpans::whole) elements = static_cast<double>(quantize_segment(plan, programs));
+  if (quantize_spans(format) == QuantizeSpans::groups)
+    elements = static_cast<double>(target.lanes() * format.geometry.columns);
+  return {quantize_items(plan, target, args.dims),
+          std::max<int64_t>(1, static_cast<int64_t>(20000 / (ns * elements + 10)))};
+}
+
+std::string describe(const QuantizePlan& plan, const Target&) {
+  return plan.task == QuantizePlan::Task::reduce ? fmt::format("the scale of {}, in parts", plan.format)
+                                                 : fmt::format("elements in {}", plan.format);
+}
+
+constexpr X86KernelClass<QuantizePlan> kQuantize{
+    .adapt = adapt, .supports = supports, .launch = launch, .describe = describe, .emit = emit};
+
 }  // namespace
 
-extern constinit const EmitterDef quantize_emitter_def = emitter_def<QuantizePlan, emit>();
+extern constinit const X86KernelDef quantize_on_x86_def = x86_kernel<kQuantize>();
 
 }  // namespace hone

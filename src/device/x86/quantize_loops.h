@@ -5,6 +5,7 @@
 #pragma once
 
 #include "device/x86/emit.h"
+#include "device/x86/quantize_parts.h"
 #include "kernels/quantize/programs.h"
 #include "kernels/quantize/spans.h"
 

@@ -6,8 +6,9 @@
 #include <algorithm>
 
 #include "device/x86/emit.h"
-#include "device/x86/emit_def.h"
 #include "device/x86/tile.h"
+#include "device/x86/x86_kernel.h"
+#include "ir/pointwise.h"
 #include "kernels/elements.h"
 #include "kernels/resize/plan.h"
 
@@ -113,8 +114,30 @@ class ResizeEmitter {
 
 void emit(Emitter& e, const ResizePlan& plan, const std::string& symbol, int) { ResizeEmitter(e, plan).run(symbol); }
 
+Support supports(const ResizePlan& plan, const Target&) {
+  for (DType dtype : {plan.x, plan.result})
+    if (!has_machine_type(dtype) || compute_scalar(dtype) != Scalar::f32)
+      return {fmt::format("places between elements of {}", to_string(dtype))};
+  return {};
+}
+
+Launch launch(const ResizePlan& plan, const Target& target, KernelArgs& args) {
+  const int64_t rows = plan.any_plane ? args.dims[3] : plan.rows.places(),
+                columns = plan.any_plane ? args.dims[4] : plan.columns.places();
+  const double vectors = static_cast<double>(plan.channels) / target.lanes() + 1;
+  const double ns = static_cast<double>(columns * (plan.rows.taps * plan.columns.taps + 4)) * vectors / 2;
+  return {args.dims[0] * rows, std::max<int64_t>(1, static_cast<int64_t>(20000 / std::max(ns, 1.0)))};
+}
+
+std::string describe(const ResizePlan& plan, const Target&) {
+  return fmt::format("{} x {} elements for each place, from tables", plan.rows.taps, plan.columns.taps);
+}
+
+constexpr X86KernelClass<ResizePlan> kResize{
+    .supports = supports, .launch = launch, .describe = describe, .emit = emit};
+
 }  // namespace
 
-extern constinit const EmitterDef resize_emitter_def = emitter_def<ResizePlan, emit>();
+extern constinit const X86KernelDef resize_on_x86_def = x86_kernel<kResize>();
 
 }  // namespace hone

@@ -10,12 +10,14 @@
 #include <limits>
 
 #include "base/multiples.h"
+#include "device/x86/element_cost.h"
 #include "device/x86/emit.h"
-#include "device/x86/emit_def.h"
 #include "device/x86/expr_emit.h"
 #include "device/x86/reduction.h"
-#include "device/x86/element_cost.h"
+#include "device/x86/x86_kernel.h"
+#include "kernels/columns/plan.h"
 #include "kernels/elements.h"
+#include "kernels/program_uses.h"
 #include "kernels/row/plan.h"
 
 namespace hone {
@@ -75,6 +77,8 @@ class RowEmitter {
     });
   }
 
+  // The elements that reductions keep lie in scratch, one reduction's behind the other's, each with room for a multiple
+  // of 64.
   void place_kept() {
     Value* place = frame_.scratch;
     Value* room = e_.b.CreateAnd(e_.b.CreateAdd(length_, e_.num(63)), e_.num(-64));
@@ -276,8 +280,52 @@ class RowEmitter {
 
 void emit(Emitter& e, const RowPlan& plan, const std::string& symbol, int) { RowEmitter(e, plan).run(symbol); }
 
+Support supports(const RowPlan& plan, const Target&) {
+  const size_t operands = plan.operands.size();
+  if (operands + plan.results.size() + !plan.sums.empty() > KernelArgs{}.pointers.size() ||
+      3 + 2 * operands + plan.results.size() > KernelArgs{}.dims.size())
+    return {
+        fmt::format("{} operands and {} results do not fit the arguments of a kernel", operands, plan.results.size())};
+  for (const RowPlan::Operand& operand : plan.operands)
+    if (!has_machine_type(operand.dtype)) return {fmt::format("elements of type {}", to_string(operand.dtype))};
+  for (const RowPlan::Step& step : plan.reductions)
+    if (step.element.result_type(0) == Scalar::boolean) return {"a reduction of booleans"};
+  CHECK(plan.program.results.size() == plan.results.size() + plan.sums.size() &&
+        plan.lies.size() == plan.results.size());
+  return {};
+}
+
+Launch launch(const RowPlan& plan, const Target& target, KernelArgs& args) {
+  const int64_t rows = args.dims[0], length = args.dims[1];
+  Launch call{.items = rows};
+  double ns = element_ns(plan.program, static_cast<int>(plan.results.size() + 2 * plan.sums.size()), target);
+  for (size_t j = 0; j < plan.reductions.size(); ++j) {
+    ns += element_ns(plan.reductions[j].element, 1, target);
+    if (plan.reductions[j].keep) call.scratch_bytes += round_up(length, 64) * kept_element_bytes(plan, j);
+  }
+  ns = ns * static_cast<double>(length) + 10;  // of an item
+  if (!plan.sums.empty()) {
+    const int64_t each = args.dims[2 + 2 * plan.operands.size()] = rows_of_part(rows, length);
+    call.items = ceil_div(rows, each);
+    call.scratch_bytes += round_up(length, 64) * 4 * std::ssize(plan.sums);
+    ns *= static_cast<double>(each);
+  }
+  call.items_per_chunk = std::max<int64_t>(1, static_cast<int64_t>(20000 / ns));
+  return call;
+}
+
+std::string describe(const RowPlan& plan, const Target&) {
+  const auto kept = std::ranges::count_if(plan.reductions, &RowPlan::Step::keep);
+  const size_t sums = plan.sums.size();
+  return fmt::format("{} pass{} over each row{}{}", plan.reductions.size() + 1, plan.reductions.empty() ? "" : "es",
+                     kept ? ", elements kept between" : "",
+                     sums ? fmt::format(", {} reduction{} of columns", sums, sums == 1 ? "" : "s") : "");
+}
+
+constexpr X86KernelClass<RowPlan> kRow{.supports = supports, .launch = launch, .describe = describe, .emit = emit};
+
 }  // namespace
 
-extern constinit const EmitterDef row_emitter_def = emitter_def<RowPlan, emit>();
+extern constinit const X86KernelDef row_on_x86_def = x86_kernel<kRow>();
 
 }  // namespace hone

@@ -1,6 +1,10 @@
 // Running sums and products: a vector of neighbouring runs, or one run, step by step along the axis.
+#include <algorithm>
+
+#include "base/multiples.h"
 #include "device/x86/emit.h"
-#include "device/x86/emit_def.h"
+#include "device/x86/x86_kernel.h"
+#include "kernels/elements.h"
 #include "kernels/running/plan.h"
 
 namespace hone {
@@ -86,8 +90,31 @@ class RunningEmitter {
 
 void emit(Emitter& e, const RunningPlan& plan, const std::string& symbol, int) { RunningEmitter(e, plan).run(symbol); }
 
+Support supports(const RunningPlan& plan, const Target&) {
+  if (!is_loadable(plan.dtype) || plan.dtype == DType::boolean)
+    return {fmt::format("elements of type {}", to_string(plan.dtype))};
+  if (plan.dtype == DType::f16 || plan.dtype == DType::bf16)
+    return {fmt::format("sums that are rounded to {}", to_string(plan.dtype))};
+  return {};
+}
+
+// A step waits for the one before it, some four cycles.
+Launch launch(const RunningPlan&, const Target& target, KernelArgs& args) {
+  const double ns = 1.5 * static_cast<double>(args.dims[1]);
+  return {.items = args.dims[0] * ceil_div(args.dims[2], int64_t{target.lanes()}),
+          .items_per_chunk = std::max<int64_t>(1, static_cast<int64_t>(20000 / (ns + 5)))};
+}
+
+std::string describe(const RunningPlan& plan, const Target& target) {
+  return fmt::format("{}{} of {}, {} at a time", plan.whole ? "" : "running ", plan.product ? "products" : "sums",
+                     to_string(plan.dtype), plan.single ? 1 : target.lanes());
+}
+
+constexpr X86KernelClass<RunningPlan> kRunning{
+    .supports = supports, .launch = launch, .describe = describe, .emit = emit};
+
 }  // namespace
 
-extern constinit const EmitterDef running_emitter_def = emitter_def<RunningPlan, emit>();
+extern constinit const X86KernelDef running_on_x86_def = x86_kernel<kRunning>();
 
 }  // namespace hone

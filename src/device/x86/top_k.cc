@@ -1,7 +1,11 @@
 // Top-k: elements become integers in whose order they are (key), and the k largest of these are kept as a heap with the
 // least on top.
+#include <algorithm>
+#include <cmath>
+
 #include "device/x86/emit.h"
-#include "device/x86/emit_def.h"
+#include "device/x86/x86_kernel.h"
+#include "kernels/elements.h"
 #include "kernels/top_k/plan.h"
 
 namespace hone {
@@ -170,8 +174,28 @@ class TopKEmitter {
 
 void emit(Emitter& e, const TopKPlan& plan, const std::string& symbol, int) { TopKEmitter(e, plan).run(symbol); }
 
+Support supports(const TopKPlan& plan, const Target&) {
+  if (!has_machine_type(plan.dtype)) return {fmt::format("elements of type {}", to_string(plan.dtype))};
+  return {};
+}
+
+// Each element is compared with the least of those kept; these are a heap, which is sorted at the end.
+Launch launch(const TopKPlan& plan, const Target&, KernelArgs& args) {
+  const auto length = static_cast<double>(args.dims[1]), k = static_cast<double>(args.dims[3]);
+  const double ns = plan.one ? 1.5 * length : 2 * length + 5 * k * std::log2(k + 2);
+  return {.items = args.dims[0] * args.dims[2],
+          .items_per_chunk = std::max<int64_t>(1, static_cast<int64_t>(20000 / (ns + 5))),
+          .scratch_bytes = plan.one ? 0 : args.dims[3] * plan.key_bytes()};
+}
+
+std::string describe(const TopKPlan& plan, const Target&) {
+  return fmt::format("the {} {} of an axis", plan.largest ? "largest" : "smallest", to_string(plan.dtype));
+}
+
+constexpr X86KernelClass<TopKPlan> kTopK{.supports = supports, .launch = launch, .describe = describe, .emit = emit};
+
 }  // namespace
 
-extern constinit const EmitterDef top_k_emitter_def = emitter_def<TopKPlan, emit>();
+extern constinit const X86KernelDef top_k_on_x86_def = x86_kernel<kTopK>();
 
 }  // namespace hone

@@ -4,16 +4,20 @@
 // is part of the plan: what lies beyond is neither loaded nor shuffled nor stored.
 #include <algorithm>
 
+#include "base/multiples.h"
 #include "device/x86/emit.h"
-#include "device/x86/emit_def.h"
 #include "device/x86/square.h"
 #include "device/x86/tile.h"
+#include "device/x86/x86_kernel.h"
+#include "kernels/lowering.h"
 #include "kernels/transpose/plan.h"
 
 namespace hone {
 namespace {
 
 using llvm::Value;
+
+constexpr int64_t kTransposeSquares = 64;  // of an item: about 4 us
 
 class TransposeEmitter {
  public:
@@ -110,8 +114,38 @@ void emit(Emitter& e, const TransposePlan& plan, const std::string& symbol, int)
   TransposeEmitter(e, plan).run(symbol);
 }
 
+// Only rows or columns that are fewer than fill a square are of use to the code.
+Support adapt(const X86Device& device, const Lowering&, Prepared& prepared) {
+  StepDraft& step = prepared.step();
+  TransposePlan plan = step.plan->get<TransposePlan>();
+  for (int64_t* extent : {&plan.rows, &plan.columns})
+    if (*extent >= device.target().lanes()) *extent = 0;
+  if (plan.element_bytes > 4 || (plan.rows && plan.columns)) return {"squares would be mostly empty"};
+  step.plan = plan;
+  return {};
+}
+
+Support supports(const TransposePlan& plan, const Target&) {
+  if (plan.element_bytes != 1 && plan.element_bytes != 2 && plan.element_bytes != 4)
+    return {fmt::format("squares of elements of {} bytes", plan.element_bytes)};
+  return {};
+}
+
+Launch launch(const TransposePlan&, const Target& target, KernelArgs& args) {
+  const int64_t lanes = target.lanes();
+  return {.items = args.dims[0] * ceil_div(args.dims[1], kTransposeSquares * lanes) * ceil_div(args.dims[2], lanes),
+          .items_per_chunk = 4};
+}
+
+std::string describe(const TransposePlan& plan, const Target&) {
+  return fmt::format("squares of {}-byte elements in registers", plan.element_bytes);
+}
+
+constexpr X86KernelClass<TransposePlan> kTranspose{
+    .adapt = adapt, .supports = supports, .launch = launch, .describe = describe, .emit = emit};
+
 }  // namespace
 
-extern constinit const EmitterDef transpose_emitter_def = emitter_def<TransposePlan, emit>();
+extern constinit const X86KernelDef transpose_on_x86_def = x86_kernel<kTranspose>();
 
 }  // namespace hone

@@ -22,8 +22,6 @@ struct AddRowsPlan {
   static const KernelDef& kernel();
 };
 
-int64_t sums_pitch(const AddRowsPlan& plan, const Target& target);  // bytes from row to row in scratch
-
 Support lower_add_rows(const Lowering& lowering, Prepared& prepared);
 
 }  // namespace hone

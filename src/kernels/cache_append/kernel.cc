@@ -1,4 +1,4 @@
-// What follows from the plan of an appending kernel.
+// Rows appended to paged sequences: when the class applies, and what it trusts of page tables.
 #include <algorithm>
 
 #include "kernels/cache_append/plan.h"
@@ -6,23 +6,6 @@
 
 namespace hone {
 namespace {
-
-Support supports(const CacheAppendPlan& plan, const Target&) {
-  for (DType dtype : {plan.table, plan.lengths})
-    if (dtype != DType::i64 && dtype != DType::i32) return {fmt::format("positions of {}", to_string(dtype))};
-  return {};
-}
-
-Launch launch(const CacheAppendPlan& plan, const Target&, KernelArgs& args) {
-  const auto& d = args.dims;
-  const bool copies = plan.task == CacheAppendPlan::Task::copy;
-  const int64_t bytes = (d[5] + d[6] + d[7]) * (copies ? d[2] : 1);
-  return {copies ? d[4] : d[0] * d[1], std::max<int64_t>(1, (int64_t{1} << 18) / std::max<int64_t>(1, bytes))};
-}
-
-std::string describe(const CacheAppendPlan& plan, const Target&) {
-  return plan.task == CacheAppendPlan::Task::copy ? "pages, to where the result lies" : "rows behind paged sequences";
-}
 
 std::vector<int64_t> integers(const void* from, DType dtype, int64_t count) {
   std::vector<int64_t> values(static_cast<size_t>(count));
@@ -46,9 +29,6 @@ constexpr KernelClass<CacheAppendPlan> cache_append{.name = "cache_append",
                                                     .doc = "rows appended to paged sequences",
                                                     .takes = takes,
                                                     .lower = lower_cache_append,
-                                                    .supports = supports,
-                                                    .launch = launch,
-                                                    .describe = describe,
                                                     .trusts = {6, 7},
                                                     .fault = fault};
 

@@ -1,54 +1,15 @@
-// What follows from the plan of a reduction of columns.
+// Reductions of columns: when the class applies, and into what parts matrices fall.
 #include "kernels/columns/plan.h"
 
 #include <algorithm>
 
 #include "base/multiples.h"
 #include "ir/graph.h"
-#include "device/x86/element_cost.h"
-#include "kernels/elements.h"
+#include "kernels/program_uses.h"
 #include "kernels/shapes.h"
 
 namespace hone {
 namespace {
-
-using Task = ColumnsPlan::Task;
-
-Support supports(const ColumnsPlan& plan, const Target&) {
-  const size_t operands = plan.operands.size();
-  if (operands + plan.results.size() + 1 > KernelArgs{}.pointers.size() ||
-      kColumnsFirstOperandDim + 2 * operands > KernelDims{}.size())
-    return {
-        fmt::format("{} operands and {} results do not fit the arguments of a kernel", operands, plan.results.size())};
-  for (const Epilogue::Operand& operand : plan.operands)
-    if (!has_machine_type(operand.dtype)) return {fmt::format("elements of type {}", to_string(operand.dtype))};
-  for (const ColumnsPlan::Step& step : plan.reductions)
-    if (step.element.result_type(0) != Scalar::f32) return {"a reduction of other elements than f32"};
-  CHECK(plan.task == Task::part || plan.program.results.size() == plan.results.size());
-  return {};
-}
-
-Launch launch(const ColumnsPlan& plan, const Target& target, KernelArgs& args) {
-  KernelDims& d = args.dims;
-  const int64_t rows = d[0], columns = d[1], blocks = ceil_div(columns, kColumnsAtOnce);
-  d[3] = rows_of_part(rows, columns), d[4] = ceil_div(rows, d[3]);
-  const int64_t each = plan.task == Task::join ? d[4] : plan.task == Task::part ? d[3] : rows;
-  double ns = 0;  // an element
-  for (const ColumnsPlan::Step& step : plan.reductions) ns += element_ns(step.element, 1, target);
-  ns *= static_cast<double>(each * std::min(columns, kColumnsAtOnce));
-  return {.items = blocks * (plan.task == Task::join   ? 1
-                             : plan.task == Task::part ? d[4]
-                                                       : d[2]),
-          .items_per_chunk = std::max<int64_t>(1, static_cast<int64_t>(20000 / (ns + 20))),
-          .scratch_bytes = 2 * std::ssize(plan.reductions) * kColumnsAtOnce * 4};
-}
-
-std::string describe(const ColumnsPlan& plan, const Target&) {
-  constexpr const char* kTasks[] = {"all rows", "parts of the rows", "parts together"};
-  const size_t count = plan.reductions.size();
-  return fmt::format("{} reduction{} of columns, {}", count, count == 1 ? "" : "s",
-                     kTasks[static_cast<size_t>(plan.task)]);
-}
 
 bool takes(const OpDef& op) { return op.row && std::string_view(op.name).starts_with("reduce_"); }
 
@@ -72,10 +33,7 @@ constexpr KernelClass<ColumnsPlan> columns{
         .operand_fits = [](const Shape& operand, const Shape& like) { return row_access(operand, like).has_value(); },
         .joins = joins,
         .starts_last = true},
-    .lower = lower_columns,
-    .supports = supports,
-    .launch = launch,
-    .describe = describe};
+    .lower = lower_columns};
 
 }  // namespace
 

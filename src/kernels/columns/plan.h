@@ -41,7 +41,6 @@ struct ColumnsPlan {
   static const KernelDef& kernel();
 };
 
-inline constexpr int64_t kColumnsAtOnce = 1024;    // of a block: its sums fill a part of the first-level cache
 inline constexpr int kColumnsFirstOperandDim = 5;  // position in dims
 
 // The most parts that a matrix falls into.

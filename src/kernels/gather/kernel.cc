@@ -1,39 +1,8 @@
-// What follows from the plan of a gather.
-#include <algorithm>
-
-#include "ir/pointwise.h"
-#include "kernels/elements.h"
+// Rows of a table by their numbers: when the class applies, and what it trusts of the numbers.
 #include "kernels/gather/plan.h"
-#include "device/x86/weight_codec.h"
 
 namespace hone {
 namespace {
-
-Support supports(const GatherPlan& plan, const Target&) {
-  if (!is_integer(plan.ids)) return {fmt::format("row numbers of type {}", to_string(plan.ids))};
-  if (plan.columns < 1) return {fmt::format("rows of {} elements", plan.columns)};
-  if (!plan.table_format.empty()) {
-    if (compute_scalar(plan.result) != Scalar::f32)
-      return {fmt::format("a packed table read as {}", to_string(plan.result))};
-    return prepackable(parse_format(plan.table_format));
-  }
-  for (DType dtype : {plan.table, plan.result})
-    if (!has_machine_type(dtype)) return {fmt::format("elements of type {}", to_string(dtype))};
-  if (compute_scalar(plan.table) != compute_scalar(plan.result))
-    return {fmt::format("a table of {} read as {}", to_string(plan.table), to_string(plan.result))};
-  return {};
-}
-
-Launch launch(const GatherPlan& plan, const Target&, KernelArgs& args) {
-  const double ns = plan.table_format.empty() ? 0.2 : 0.5;  // an element
-  return {args.dims[0],
-          std::max<int64_t>(1, static_cast<int64_t>(20000 / (ns * static_cast<double>(plan.columns) + 5)))};
-}
-
-std::string describe(const GatherPlan& plan, const Target&) {
-  return fmt::format("rows of {} {}", plan.columns,
-                     plan.table_format.empty() ? to_string(plan.table) : std::string_view(plan.table_format));
-}
 
 constexpr RowNumbers kNumbers{.table = 0, .numbers = 2};
 
@@ -58,9 +27,6 @@ constexpr KernelClass<GatherPlan> gather{
     .doc = "rows of a table, by their numbers or all of them, decoded where it is packed",
     .takes = takes,
     .lower = lower_gather,
-    .supports = supports,
-    .launch = launch,
-    .describe = describe,
     .row_numbers = kNumbers,
     .trusts = {kNumbers.numbers, -1},
     .fault = fault};

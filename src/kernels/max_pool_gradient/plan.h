@@ -25,8 +25,6 @@ struct MaxPoolGradientPlan {
   static const KernelDef& kernel();
 };
 
-inline constexpr int64_t kMaxPoolBlockVectors = 4;  // of channels: some lines of each pixel
-
 Support lower_max_pool_gradient(const Lowering& lowering, Prepared& prepared);
 
 }  // namespace hone

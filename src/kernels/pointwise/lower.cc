@@ -2,9 +2,9 @@
 #include <algorithm>
 
 #include "ir/pointwise.h"
-#include "device/x86/element_cost.h"
 #include "kernels/lowering.h"
 #include "kernels/pointwise/moves.h"
+#include "kernels/program_uses.h"
 #include "kernels/shapes.h"
 
 namespace hone {

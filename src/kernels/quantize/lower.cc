@@ -65,16 +65,16 @@ Support lower_quantize(const Lowering& lowering, Prepared& prepared) {
     if (const Support support = quantize_args(format, shape, args); !support.supported()) return support;
     dims = args.dims();
   }
-  const QuantizeParts parts = quantize_parts(plan, lowering.target, dims);
-  steps.assign(static_cast<size_t>(parts.stages) + 1, step);
+  const QuantizeStages stages = quantize_stages(format);
+  steps.assign(static_cast<size_t>(stages.count) + 1, step);
   for (size_t s = 0; s < steps.size(); ++s) {
     const bool last = s + 1 == steps.size();
     plan.task = !last ? QuantizePlan::Task::reduce : packs ? QuantizePlan::Task::pack : QuantizePlan::Task::round;
     plan.stage = last ? 0 : static_cast<int>(s);
     steps[s].plan = plan;
     steps[s].dims = dims;
-    steps[s].dims[8] = parts.count;
-    steps[s].shared_bytes = parts.bytes;
+    steps[s].dims[8] = stages.count ? 1 : 0;
+    steps[s].shared_bytes = stages.part_bytes;
     lowering.bind(steps[s], x);
     lowering.bind(steps[s], last ? y : kNone, last ? Plane::data : Plane::none);
     for (const Plane plane : {Plane::scales, Plane::zero_points}) {
@@ -84,7 +84,7 @@ Support lower_quantize(const Lowering& lowering, Prepared& prepared) {
       else if (result == 2 && !format.scale_kind->zero_point) lowering.bind(steps[s], kNone, Plane::none);
       else lowering.bind(steps[s], node.results[result]);
     }
-    lowering.bind(steps[s], kNone, parts.stages ? Plane::shared : Plane::none);
+    lowering.bind(steps[s], kNone, stages.count ? Plane::shared : Plane::none);
   }
   if (!packs && size_bytes(plan.x) == size_bytes(plan.result)) steps.back().overwritable.push_back(x);
   return {};

@@ -11,7 +11,7 @@ namespace hone {
 
 // Elements rounded to a number format, turned into its codes, or made from them. Where all elements share a scale, or a
 // format has a value of the whole tensor, kernels with task `reduce` (one per stage) run first and leave parts for the
-// others (spans.h).
+// others (spans.h): one, unless a device makes more.
 //   pointers  [0] x (unpack: codes), [1] results (pack: codes), [2] scale codes of scale_bytes each (unpack: scales as
 //             f32, NaN as 0x7fc00000), [3] zero points of zero_point_bytes, [4] parts, f64,
 //             [5] counts (i64) of NaN, infinity, saturated and flushed elements, added to

@@ -1,6 +1,7 @@
 #include "kernels/quantize/spans.h"
 
 #include "formats/packed.h"
+#include "kernels/quantize/programs.h"
 
 namespace hone {
 namespace {
@@ -25,13 +26,6 @@ QuantizeSpans quantize_spans(const Format& format) {
   CHECK(false, "{} has tiles", to_string(format));
 }
 
-// Sums are added as the reference does it: in parts of 2^16 elements (formats/walk.cc). Anything else may be cut finer.
-int64_t quantize_segment(const QuantizePlan& plan, const QuantizePrograms& programs) {
-  bool sums = false;
-  for (const QuantizePrograms::Reduction& r : programs.reductions) sums |= r.combine == QuantizePrograms::Combine::sum;
-  return plan.task == QuantizePlan::Task::reduce && sums ? 1 << 16 : 1 << 12;
-}
-
 Support quantize_support(const Format& format) {
   if (format.geometry.kind == Kind::tile) return {fmt::format("{} has tiles of scales", to_string(format))};
   if (quantize_spans(format) == QuantizeSpans::whole && quantize_programs(format).scales.size() > 1)
@@ -39,19 +33,14 @@ Support quantize_support(const Format& format) {
   return {};
 }
 
-QuantizeParts quantize_parts(QuantizePlan plan, const Target& target, const KernelDims& dims) {
-  const Format format = parse_format(plan.format);
+QuantizeStages quantize_stages(const Format& format) {
   const QuantizePrograms p = quantize_programs(format);
-  QuantizeParts parts;
-  if (quantize_spans(format) != QuantizeSpans::whole) parts.stages = p.has_global;
+  QuantizeStages stages;
+  if (quantize_spans(format) != QuantizeSpans::whole) stages.count = p.has_global;
   else
-    for (size_t first = 0; first < p.reductions.size(); ++parts.stages) first = p.end_of_stage(first);
-  if (parts.stages == 0) return parts;
-  plan.task = QuantizePlan::Task::reduce;
-  KernelArgs args{.dims = dims};
-  parts.count = launch(plan, target, args).items;
-  parts.bytes = parts.count * (std::ssize(p.reductions) + 1) * static_cast<int64_t>(sizeof(double));
-  return parts;
+    for (size_t first = 0; first < p.reductions.size(); ++stages.count) first = p.end_of_stage(first);
+  if (stages.count > 0) stages.part_bytes = (std::ssize(p.reductions) + 1) * static_cast<int64_t>(sizeof(double));
+  return stages;
 }
 
 Support quantize_args(const Format& format, std::span<const int64_t> shape, QuantizeArgs& args) {

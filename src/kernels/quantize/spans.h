@@ -9,7 +9,6 @@
 #include "base/error.h"
 #include "formats/packed.h"
 #include "kernels/quantize/plan.h"
-#include "kernels/quantize/programs.h"
 
 namespace hone {
 
@@ -18,16 +17,12 @@ enum class QuantizeSpans : uint8_t { whole, lines, groups };
 QuantizeSpans quantize_spans(const Format& format);
 Support quantize_support(const Format& format);  // whatever the shape
 
-// Elements of one work item where all elements are one span.
-int64_t quantize_segment(const QuantizePlan& plan, const QuantizePrograms& programs);
-
-// The kernels with task `reduce` that run before `next`, and what they leave for it.
-struct QuantizeParts {
-  int stages = 0;
-  int64_t count = 0;  // dims[8]
-  int64_t bytes = 0;
+// The kernels with task `reduce` that run before those that round or pack.
+struct QuantizeStages {
+  int count = 0;
+  int64_t part_bytes = 0;  // of each part that they leave
 };
-QuantizeParts quantize_parts(QuantizePlan next, const Target& target, const KernelDims& dims);
+QuantizeStages quantize_stages(const Format& format);
 
 // How kernels that round find their way through row-major elements.
 struct QuantizeArgs {

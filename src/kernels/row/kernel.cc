@@ -1,58 +1,13 @@
-// What follows from the plan of a row kernel.
+// Reductions along rows: when the class applies, and what joins it.
 #include <algorithm>
 
-#include "base/multiples.h"
 #include "ir/graph.h"
 #include "kernels/columns/plan.h"
-#include "device/x86/element_cost.h"
-#include "kernels/elements.h"
 #include "kernels/row/plan.h"
 #include "kernels/shapes.h"
 
 namespace hone {
 namespace {
-
-Support supports(const RowPlan& plan, const Target&) {
-  const size_t operands = plan.operands.size();
-  if (operands + plan.results.size() + !plan.sums.empty() > KernelArgs{}.pointers.size() ||
-      3 + 2 * operands + plan.results.size() > KernelArgs{}.dims.size())
-    return {
-        fmt::format("{} operands and {} results do not fit the arguments of a kernel", operands, plan.results.size())};
-  for (const RowPlan::Operand& operand : plan.operands)
-    if (!has_machine_type(operand.dtype)) return {fmt::format("elements of type {}", to_string(operand.dtype))};
-  for (const RowPlan::Step& step : plan.reductions)
-    if (step.element.result_type(0) == Scalar::boolean) return {"a reduction of booleans"};
-  CHECK(plan.program.results.size() == plan.results.size() + plan.sums.size() &&
-        plan.lies.size() == plan.results.size());
-  return {};
-}
-
-Launch launch(const RowPlan& plan, const Target& target, KernelArgs& args) {
-  const int64_t rows = args.dims[0], length = args.dims[1];
-  Launch call{.items = rows};
-  double ns = element_ns(plan.program, static_cast<int>(plan.results.size() + 2 * plan.sums.size()), target);
-  for (size_t j = 0; j < plan.reductions.size(); ++j) {
-    ns += element_ns(plan.reductions[j].element, 1, target);
-    if (plan.reductions[j].keep) call.scratch_bytes += round_up(length, 64) * kept_element_bytes(plan, j);
-  }
-  ns = ns * static_cast<double>(length) + 10;  // of an item
-  if (!plan.sums.empty()) {
-    const int64_t each = args.dims[2 + 2 * plan.operands.size()] = rows_of_part(rows, length);
-    call.items = ceil_div(rows, each);
-    call.scratch_bytes += round_up(length, 64) * 4 * std::ssize(plan.sums);
-    ns *= static_cast<double>(each);
-  }
-  call.items_per_chunk = std::max<int64_t>(1, static_cast<int64_t>(20000 / ns));
-  return call;
-}
-
-std::string describe(const RowPlan& plan, const Target&) {
-  const auto kept = std::ranges::count_if(plan.reductions, &RowPlan::Step::keep);
-  const size_t sums = plan.sums.size();
-  return fmt::format("{} pass{} over each row{}{}", plan.reductions.size() + 1, plan.reductions.empty() ? "" : "es",
-                     kept ? ", elements kept between" : "",
-                     sums ? fmt::format(", {} reduction{} of columns", sums, sums == 1 ? "" : "s") : "");
-}
 
 bool keeps_rows(const Graph& graph, NodeId n) {
   return graph.type(graph.result(n)).shape == graph.type(graph.operand(n, 0)).shape;
@@ -105,10 +60,7 @@ constexpr KernelClass<RowPlan> row{
                                  const Shape& like) { return row_access(operand, like).has_value(); },
               .joins = joins,
               .feeds = feeds},
-    .lower = lower_row,
-    .supports = supports,
-    .launch = launch,
-    .describe = describe};
+    .lower = lower_row};
 
 }  // namespace
 

@@ -60,9 +60,7 @@ constexpr bool is_apart(RowPlan::Lies lies) {
 }
 inline int row_results_dim(const RowPlan& plan) { return static_cast<int>(3 + 2 * plan.operands.size()); }
 
-// The elements that reductions keep lie in scratch, one reduction's behind the other's, each with room for a multiple
-// of 64.
-int64_t kept_element_bytes(const RowPlan& plan, size_t reduction);
+int64_t kept_element_bytes(const RowPlan& plan, size_t reduction);  // of an element that a reduction keeps
 
 Support lower_row(const Lowering& lowering, Prepared& prepared);
 

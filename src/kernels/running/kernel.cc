@@ -1,42 +1,15 @@
-// What follows from the plan of running sums.
-#include <algorithm>
-
-#include "base/multiples.h"
-#include "kernels/elements.h"
+// Running sums and products: when the class applies.
 #include "kernels/running/plan.h"
 
 namespace hone {
 namespace {
-
-Support supports(const RunningPlan& plan, const Target&) {
-  if (!is_loadable(plan.dtype) || plan.dtype == DType::boolean)
-    return {fmt::format("elements of type {}", to_string(plan.dtype))};
-  if (plan.dtype == DType::f16 || plan.dtype == DType::bf16)
-    return {fmt::format("sums that are rounded to {}", to_string(plan.dtype))};
-  return {};
-}
-
-// A step waits for the one before it, some four cycles.
-Launch launch(const RunningPlan&, const Target& target, KernelArgs& args) {
-  const double ns = 1.5 * static_cast<double>(args.dims[1]);
-  return {.items = args.dims[0] * ceil_div(args.dims[2], int64_t{target.lanes()}),
-          .items_per_chunk = std::max<int64_t>(1, static_cast<int64_t>(20000 / (ns + 5)))};
-}
-
-std::string describe(const RunningPlan& plan, const Target& target) {
-  return fmt::format("{}{} of {}, {} at a time", plan.whole ? "" : "running ", plan.product ? "products" : "sums",
-                     to_string(plan.dtype), plan.single ? 1 : target.lanes());
-}
 
 bool takes(const OpDef& op) { return is_one_of(op, {"cumsum", "cumprod", "reduce_prod"}); }
 
 constexpr KernelClass<RunningPlan> running{.name = "running",
                                            .doc = "running sums and products along an axis, and whole products",
                                            .takes = takes,
-                                           .lower = lower_running,
-                                           .supports = supports,
-                                           .launch = launch,
-                                           .describe = describe};
+                                           .lower = lower_running};
 
 }  // namespace
 

@@ -12,7 +12,7 @@ namespace hone {
 // reference's.
 //   pointers  [0] x, [1] out
 //   dims      [0] outer, [1] length, [2] inner
-//   items     outer * blocks of `lanes` along inner
+//   items     outer * blocks along inner
 struct RunningPlan {
   DType dtype = DType::f32;
   bool product = false, exclusive = false, reverse = false, whole = false;

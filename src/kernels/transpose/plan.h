@@ -16,15 +16,13 @@ namespace hone {
 //   items     planes * blocks of rows * blocks of columns
 struct TransposePlan {
   int element_bytes = 4;          // 1, 2 or 4
-  int64_t rows = 0, columns = 0;  // where fewer than fill a square; 0: as in dims
+  int64_t rows = 0, columns = 0;  // where they are constant; 0: as in dims
   static constexpr auto fields() {
     return std::tuple(field("element_bytes", &TransposePlan::element_bytes), field("rows", &TransposePlan::rows),
                       field("columns", &TransposePlan::columns));
   }
   static const KernelDef& kernel();
 };
-
-inline constexpr int64_t kTransposeSquares = 64;  // of an item: about 4 us
 
 Support lower_transpose(const Lowering& lowering, Prepared& prepared);
 

@@ -6,9 +6,11 @@
 // any that comes before theirs.
 #include <algorithm>
 
+#include "base/multiples.h"
 #include "device/x86/emit.h"
-#include "device/x86/emit_def.h"
+#include "device/x86/x86_kernel.h"
 #include "kernels/cumulative/plan.h"
+#include "kernels/elements.h"
 
 namespace hone {
 namespace {
@@ -115,8 +117,28 @@ void emit(Emitter& e, const CumulativePlan& plan, const std::string& symbol, int
   CumulativeEmitter(e, plan).run(symbol);
 }
 
+Support supports(const CumulativePlan& plan, const Target&) {
+  if (!has_machine_type(plan.dtype)) return {fmt::format("elements of type {}", to_string(plan.dtype))};
+  return {};
+}
+
+Launch launch(const CumulativePlan& plan, const Target& target, KernelArgs& args) {
+  const int64_t lanes = target.lanes(), length = args.dims[1];
+  const double ns = plan.along ? 4 * static_cast<double>(ceil_div(length, lanes)) : 1.5 * static_cast<double>(length);
+  return {.items = args.dims[0] * ceil_div(args.dims[2], lanes),
+          .items_per_chunk = std::max<int64_t>(1, static_cast<int64_t>(20000 / (ns + 5)))};
+}
+
+std::string describe(const CumulativePlan& plan, const Target& target) {
+  return fmt::format("{} {} {} at a time, {}", plan.largest ? "largest" : "smallest", target.lanes(),
+                     to_string(plan.dtype), plan.along ? "along the axis" : "beside each other");
+}
+
+constexpr X86KernelClass<CumulativePlan> kCumulative{
+    .supports = supports, .launch = launch, .describe = describe, .emit = emit};
+
 }  // namespace
 
-extern constinit const EmitterDef cumulative_emitter_def = emitter_def<CumulativePlan, emit>();
+extern constinit const X86KernelDef cumulative_on_x86_def = x86_kernel<kCumulative>();
 
 }  // namespace hone
