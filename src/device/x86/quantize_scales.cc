@@ -1,7 +1,7 @@
 #include "device/x86/quantize_scales.h"
 
 #include "device/x86/expr_emit.h"
-#include "device/x86/element_cost.h"
+#include "kernels/program_uses.h"
 
 namespace hone {
 
