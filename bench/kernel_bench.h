@@ -43,7 +43,7 @@ void time_block_products(KernelBench& bench);
 
 struct Compiled {
   explicit Compiled(const KernelPlan& p)
-      : plan(p), library(CompilerOptions{.target = bench_target(), .cache_folder = {}}) {
+      : plan(p), library(bench_target(), CompilerOptions{.cache_folder = {}}) {
     kernel = library.compile(std::span(&plan, 1))[0];
     milliseconds = library.statistics().milliseconds;
     spilled = library.statistics().spilled;

@@ -129,10 +129,10 @@ std::string digest(std::span<const std::byte> bytes) {
 
 // Of weights that are laid out for the kernel.
 std::string text_of_panels(const Graph& graph, const Step& step, const Target& target) {
-  const Prepacking& prepacking = step.plan->kernel().prepacking;
-  if (!prepacking.key) return "";
-  std::string text =
-      fmt::format("panels {} {}\n", prepacking.key(*step.plan, target), prepacking.bytes(*step.plan, target));
+  const X86Device device(target);
+  const Prepacking& layout = prepacking(device, *step.plan);
+  if (!layout.key) return "";
+  std::string text = fmt::format("panels {} {}\n", layout.key(device, *step.plan), layout.bytes(device, *step.plan));
   for (const PointerBinding& pointer : step->pointers)
     if (pointer.plane == PointerBinding::Plane::prepacked)
       if (const Tensor* const weights = graph.constant(pointer.value)) {
@@ -151,7 +151,7 @@ std::string text_of(const Graph& graph, const Step& step, const Target& target) 
   if (!step.plan) return text + step->why_interpreted;
   KernelArgs args{.pointers = {}, .dims = step.dims};
   const Launch call = launch(*step.plan, target, args);
-  const KernelSpeed speed = step.plan->kernel().speed(*step.plan, target);
+  const KernelSpeed speed = hone::speed(X86Device(target), *step.plan);
   text += fmt::format("{}\nsizes {}\nitems {} of {}, scratch {}\n{}\nspeed {} {} {}\n", step.plan->text(),
                       fmt::join(args.dims, " "), call.items, call.items_per_chunk, call.scratch_bytes,
                       describe(*step.plan, target), speed.best, speed.worst, static_cast<int>(speed.unit));
@@ -163,7 +163,7 @@ class Listing {
   Listing(std::string folder) : folder_(std::move(folder)) {}
 
   void add_plans(const Subject& subject, const Level& level) {
-    PreparedGraph prepared(subject.graph, {.target = level.target});
+    PreparedGraph prepared(subject.graph, {.device = x86_device(level.target)});
     const LoweredGraph lowered = prepared.place(prepared.sizes(subject.sizes));
     for (size_t i = 0; i < lowered.steps.size(); ++i) {
       const Step& step = lowered.steps[i];
@@ -176,7 +176,7 @@ class Listing {
   }
 
   void add(const Subject& subject, const Level& level) {
-    PreparedGraph prepared(subject.graph, {.target = level.target});
+    PreparedGraph prepared(subject.graph, {.device = x86_device(level.target)});
     const LoweredGraph lowered = prepared.place(prepared.sizes(subject.sizes));
     ObjectCompiler compiler(level.target);
     int number = 0;
@@ -189,11 +189,11 @@ class Listing {
  private:
   // As KernelLibrary does it: code that spills is made again as long as it can get smaller.
   void list(const std::string& place, ObjectCompiler& compiler, const KernelPlan& plan, const Target& target) {
-    const EmitterDef* emitter = device_x86::find(plan.kernel());
+    const X86KernelDef* const def = device_x86::find(plan.kernel());
     for (int shrink = 0;; ++shrink) {
-      const auto emit = [&](Emitter& e) { emitter->emit(e, plan, kKernel, shrink); };
+      const auto emit = [&](Emitter& e) { def->emit(e, plan, kKernel, shrink); };
       const ObjectCode code = compiler.compile(emit);
-      if (!code.spilled.empty() && plan.kernel().can_shrink(plan, target, shrink + 1)) continue;
+      if (!code.spilled.empty() && def->can_shrink(plan, target, shrink + 1)) continue;
       fmt::print("{} {} {} {}\n", place, plan.kernel().name, code.bytes.size(), digest(code.bytes));
       if (!folder_.empty()) write_file(folder_ + "/" + file_name(place) + ".s", compiler.assembly(emit));
       return;

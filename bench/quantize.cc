@@ -35,7 +35,7 @@ std::vector<float> normal_values(int64_t n) {
 // One kernel over one batch of whole groups, without what surrounds it; elements a nanosecond.
 double batch_speed(const QuantizePlan& plan, const Format& format, void* in, void* out, int rounds) {
   const KernelPlan general = plan;
-  KernelLibrary library({.cache_folder = {}});
+  KernelLibrary library(host_target(), {.cache_folder = {}});
   const KernelFn kernel = library.compile({&general, 1})[0];
   const int64_t groups = kBatch / format.geometry.columns;
   std::vector<uint32_t> scales(static_cast<size_t>(groups), 0x3f800000), zero_points(static_cast<size_t>(groups));
@@ -92,7 +92,7 @@ int run(int argc, char** argv) {
   fmt::print("G elements/s     batches of {} in cache               [{},{}] through the packer\n", kBatch, kRows,
              kColumns);
   fmt::print("                     pack  to f32  to bf16    round       pack  to bf16  reference\n");
-  const CompiledPacker packer({.threads = 1, .cache_folder = {}});
+  const CompiledPacker packer(host_target(), {.threads = 1, .cache_folder = {}});
   for (const std::string& name : only) measure(name, packer, values, rounds);
   return 0;
 }

@@ -18,7 +18,7 @@
 #include "base/philox.h"
 #include "base/registry.h"
 #include "bench/timing.h"
-#include "device/x86/compiler.h"
+#include "base/cache_folder.h"
 #include "io/artefact.h"
 #include "measure/memory.h"
 #include "models/find_model.h"
@@ -126,7 +126,7 @@ void run(const Options& o) {
   options.compute = parse_compute(o.compute);
   options.pipeline.disabled = o.disabled;
   options.cache_folder = default_cache_folder();  // as hone train has it
-  if (!o.isa.empty()) options.target = parse_target(o.isa);
+  if (!o.isa.empty()) options.device = open_device("cpu:" + o.isa);
   Session session(graphs.step, options);
   Context context;
   for (ValueId v : graphs.step.inputs())

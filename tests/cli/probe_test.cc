@@ -41,9 +41,8 @@ TEST_F(Probe, EveryOptionIsReadBackAsItWas) {
   given.text = "a text, with 'quotes'";
   given.given = "some/inputs.npz";
   given.shapes = {.batch = 3, .sequence = 17, .dims = {{"B", 5}, {"S", 9}}};
-  given.session.backend = &reference_backend_def;
+  given.session.device = open_device("cpu:avx2");
   given.session.optimise = 1;
-  given.session.target = parse_target("avx2");
   given.session.threads = 2;
   given.session.compute = Compute::bf16;
   given.session.cache_folder = "some/cache";
@@ -73,9 +72,9 @@ TEST_F(Probe, EveryOptionIsReadBackAsItWas) {
   EXPECT_EQ(shapes.sequence, 17);
   EXPECT_EQ(shapes.dims, given.shapes.dims);
   const SessionOptions session = run_flags.options();
-  EXPECT_EQ(session.backend, &reference_backend_def);
+  ASSERT_NE(session.device, nullptr);
+  EXPECT_EQ(text_of(*session.device), "cpu:avx2");
   EXPECT_EQ(session.optimise, 1);
-  EXPECT_EQ(session.target, given.session.target);
   EXPECT_EQ(session.threads, 2);
   EXPECT_EQ(session.compute, Compute::bf16);
   EXPECT_EQ(session.cache_folder, given.session.cache_folder);

@@ -9,7 +9,7 @@
 #include <filesystem>
 
 #include "base/registry.h"
-#include "runtime/registry.h"
+#include "device/x86/device.h"
 #include "runtime/session.h"
 #include "tests/support/emulated_tiles.h"
 #include "tests/support/graph_bound.h"
@@ -29,13 +29,10 @@ inline const std::string& kernel_folder() {
   return folder.path;
 }
 
-// Another backend than the CPU's, where the environment names one.
-inline const BackendDef* chosen_backend() {
-  const char* name = std::getenv("HONE_TEST_BACKEND");
-  if (!name) return nullptr;
-  const BackendDef* def = find_def(runtime::all(), name);
-  CHECK(def, "HONE_TEST_BACKEND is {}, which is no backend", name);
-  return def;
+// Another device than the CPU, where the environment names one; null otherwise.
+inline std::shared_ptr<Device> chosen_device() {
+  const char* name = std::getenv("HONE_TEST_DEVICE");
+  return name ? open_device(name) : nullptr;
 }
 
 struct Ran {
@@ -46,7 +43,7 @@ struct Ran {
 
 inline Ran run_session(const Graph& graph, const NamedTensors& inputs, SessionOptions options) {
   options.cache_folder = kernel_folder();
-  if (const BackendDef* backend = chosen_backend()) options.backend = backend;
+  if (std::shared_ptr<Device> device = chosen_device()) options.device = std::move(device);
   if (!options.compute) options.compute = Compute::f32;
   Session session(graph, std::move(options));
   Ran ran;
@@ -80,12 +77,12 @@ inline std::vector<Target> targets_for(const Graph& graph, Compute compute) {
 // `check(ran, what)` looks at the results of one thread; two threads must give the same bits.
 template <class Check>
 void on_every_level(const Graph& graph, const NamedTensors& inputs, SessionOptions options, Check check) {
-  if (const BackendDef* backend = chosen_backend()) {
+  if (const std::shared_ptr<Device> device = chosen_device()) {
     options.threads = 2;
-    return check(run_session(graph, inputs, options), backend->name);
+    return check(run_session(graph, inputs, options), std::string(device->name()));
   }
   for (const Target& target : targets_for(graph, options.compute.value_or(Compute::f32))) {
-    options.target = target;
+    options.device = x86_device(target);
     options.threads = 1;
     const Ran one = run_session(graph, inputs, options);
     check(one, std::string(to_string(target)));

@@ -43,7 +43,7 @@ void expect_products(const Tensor& weights, const std::vector<float>& want, int6
   const ValueId x = g.add_input("x", {.dtype = dtype, .shape = {rows, columns}, .format = std::nullopt});
   g.add_output(g.emit(ops::get("linear"), {x, g.add_constant("w", weights)}), "y");
   for (const Target& target : target_levels()) {
-    Session session(g, {.target = target, .compute = Compute::f32, .cache_folder = kernel_folder()});
+    Session session(g, {.device = x86_device(target), .compute = Compute::f32, .cache_folder = kernel_folder()});
     for (int64_t first = 0; first < columns; first += rows) {
       const Tensor y = session.run({{"x", unit_rows(first, rows, columns, dtype)}})[0];
       const std::vector<float> got = y.to_floats();
@@ -82,7 +82,7 @@ TEST(ExactDecode, Nvfp4InBf16ProductsIsThatOfTheFormatOrRoundedOnce) {
     for (const char* rates : {"zen4", "sapphire_rapids"}) {
       const Target target(cpu_features(), microarchitecture(rates));
       const bool once = target.tile_unit(DType::bf16) || dot_pays(target, 16, 2);
-      Session session(g, {.target = target, .compute = Compute::f32, .cache_folder = kernel_folder()});
+      Session session(g, {.device = x86_device(target), .compute = Compute::f32, .cache_folder = kernel_folder()});
       const std::vector<float> got = session.run({{"x", unit_rows(0, 16, 16, DType::bf16)}})[0].to_floats();
       for (size_t n = 0; n < 256; ++n)
         for (size_t k = 0; k < 16; ++k)
@@ -106,7 +106,7 @@ TEST(ExactDecode, TablesOfAllTwoLevelFormatsAreReadAsTheFormatHasThem) {
     for (int64_t i = 0; i < table.dim(0); ++i) all.push_back(i);
     const std::vector<float> want = unpack(table).to_floats();
     for (const Target& target : target_levels()) {
-      Session session(g, {.target = target, .compute = Compute::f32, .cache_folder = kernel_folder()});
+      Session session(g, {.device = x86_device(target), .compute = Compute::f32, .cache_folder = kernel_folder()});
       const std::vector<float> got = session.run({{"ids", Tensor::of<int64_t>({table.dim(0)}, all)}})[0].to_floats();
       for (size_t i = 0; i < want.size(); ++i)
         ASSERT_TRUE(same_number(got[i], want[i]))

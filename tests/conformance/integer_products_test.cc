@@ -22,7 +22,7 @@ void expect_same_bits(const std::string& text, const NamedTensors& constants, co
   }
   for (const Target& target : targets)
     for (int threads : {1, 2}) {
-      const Ran ran = run_session(graph, inputs, {.target = target, .threads = threads});
+      const Ran ran = run_session(graph, inputs, {.device = x86_device(target), .threads = threads});
       for (size_t i = 0; i < want.size(); ++i)
         EXPECT_TRUE(ran.outputs[i].same_bits(want[i])) << to_string(target) << " " << ran.names[i];
       if (want[0].elements() == 0) continue;  // without rows nothing is compiled

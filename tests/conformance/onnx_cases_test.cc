@@ -10,6 +10,7 @@
 
 #include "base/atomic_file.h"
 #include "base/registry.h"
+#include "device/x86/device.h"
 #include "jobs/onnx_test.h"
 #include "passes/registry.h"
 #include "tests/conformance/passing_cases.h"
@@ -102,7 +103,7 @@ TEST_P(OnnxCasesCompiled, AreRightOnEveryInstructionSetOfThisMachine) {
   const auto level = std::ranges::find(levels, std::string(GetParam()), [](const Target& t) { return to_string(t); });
   if (level == levels.end()) GTEST_SKIP() << "this CPU lacks " << GetParam();
   SessionOptions options = at_level(2);
-  options.target = *level;
+  options.device = x86_device(*level);
   expect_recorded_results(options);
 }
 INSTANTIATE_TEST_SUITE_P(Levels, OnnxCasesCompiled, testing::Values("avx2", "avx512", "avx512_bf16"),

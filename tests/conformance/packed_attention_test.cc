@@ -62,7 +62,7 @@ TEST_P(PackedAttention, HasTheBitsOfDecodedKeysAndValues) {
     const Graph of_codes = graph_of(queries, packed), of_numbers = graph_of(queries, decoded);
     for (const Target& target : target_levels()) {
       SessionOptions options;
-      options.target = target;
+      options.device = x86_device(target);
       const Ran codes = run_session(of_codes, inputs, options), numbers = run_session(of_numbers, inputs, options);
       EXPECT_EQ(codes.profile.steps[0].kind, "attention") << codes.profile.steps[0].why_interpreted;
       EXPECT_TRUE(codes.outputs[0].same_bits(numbers.outputs[0])) << queries << " queries, " << to_string(target);

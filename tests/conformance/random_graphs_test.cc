@@ -68,7 +68,7 @@ TEST_P(RandomGraphs, GiveWhatTheReferenceDoes) {
   expect_reference("without fusion", {.fuse = false});
   const std::vector<Target> levels = target_levels();
   for (size_t i = 0; i + 1 < levels.size(); ++i)
-    expect_reference(std::string(to_string(levels[i])), {.target = levels[i]});
+    expect_reference(std::string(to_string(levels[i])), {.device = x86_device(levels[i])});
 }
 
 INSTANTIATE_TEST_SUITE_P(Seeds, RandomGraphs, testing::Range(0, seeds()));

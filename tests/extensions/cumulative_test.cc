@@ -1,5 +1,6 @@
 // The kernel class of cummax and cummin, beyond what holds for every op and class: values of which a maximum may be
 // any, rows of every length around a vector's, what people are told.
+#include "device/x86/x86_kernel.h"
 #include "kernels/cumulative/plan.h"
 #include "tests/conformance/conform_text.h"
 

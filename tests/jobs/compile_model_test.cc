@@ -2,6 +2,7 @@
 #include "jobs/compile_model.h"
 
 #include "base/log.h"
+#include "device/x86/device.h"
 #include "io/artefact.h"
 #include "jobs/open_session.h"
 #include "tests/jobs/jobs_fixture.h"
@@ -92,10 +93,10 @@ TEST_F(CompileModel, CodeOfOtherLevelsIsKeptByteForByteAndOwnCodeIsMadeAnew) {
 TEST_F(CompileModel, CodeOfAnotherLevelIsAddedToWhatIsThere) {
   if (target_levels().size() < 2) GTEST_SKIP() << "this CPU has one level";
   compile(model);
-  compile(file, {.target = parse_target("avx2")});
+  compile(file, {.device = open_device("cpu:avx2")});
   EXPECT_EQ(load_model(file).objects.size(), 2u);
   EXPECT_EQ(run(file, {.model_code = true}).statistics.kernels_compiled, 0);
-  EXPECT_EQ(run(file, {.target = parse_target("avx2"), .model_code = true}).statistics.kernels_compiled, 0);
+  EXPECT_EQ(run(file, {.device = open_device("cpu:avx2"), .model_code = true}).statistics.kernels_compiled, 0);
 }
 
 TEST_F(CompileModel, AQuantizedCopyCarriesNoCodeOfTheOriginal) {

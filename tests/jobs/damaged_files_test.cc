@@ -96,7 +96,7 @@ TEST_F(DamagedFiles, AnyFlippedBitOfASmallFile) {
   const NamedTensors inputs{{"x", Tensor::of<float>({2, 4}, {1, 2, 3, 4, 5, 6, 7, 8})}};
   const auto run = [&] {
     SessionOptions interpreted;
-    interpreted.backend = &reference_backend_def;
+    interpreted.device = open_device("reference");
     interpreted.optimise = 1;
     Session(load_model(file).graph, interpreted).run(inputs);
   };

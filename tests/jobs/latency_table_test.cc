@@ -6,10 +6,11 @@
 #include <set>
 
 #include "base/json.h"
+#include "device/x86/device.h"
+#include "device/x86/target.h"
 #include "jobs/build_model.h"
 #include "jobs/quantize_model.h"
 #include "jobs/search_model.h"
-#include "device/x86/target.h"
 #include "tests/jobs/jobs_fixture.h"
 #include "tests/support/error_of.h"
 
@@ -62,8 +63,9 @@ TEST_F(LatencyTableTest, WhatDecidesAStepDecidesItsKey) {
   options.rule = {"name:layers.0.weight=int8"};
   rounded.graph = quantize_model(model, options, std::nullopt).graph;
   differ(keys(rounded), 1);
-  std::set<std::string> narrow = keys(model, {}, {.target = Target(Features().with(Feature::avx2))}), shared;
-  const std::set<std::string> wide = keys(model, {}, {.target = Target(Features().with(Feature::avx512))});
+  std::set<std::string> narrow = keys(model, {}, {.device = x86_device(Target(Features().with(Feature::avx2)))}),
+                        shared;
+  const std::set<std::string> wide = keys(model, {}, {.device = x86_device(Target(Features().with(Feature::avx512)))});
   std::ranges::set_intersection(narrow, wide, std::inserter(shared, shared.end()));
   EXPECT_EQ(shared.size(), 1u);  // what is beside the steps
 }

@@ -4,6 +4,7 @@
 #include "base/atomic_file.h"
 #include "base/cpu.h"
 #include "base/json.h"
+#include "device/x86/device.h"
 #include "device/x86/target.h"
 #include "report/json.h"
 #include "tests/jobs/jobs_fixture.h"

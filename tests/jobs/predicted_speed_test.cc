@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include "device/x86/device.h"
 #include "passes/pipelines.h"
 #include "runtime/cut_graph.h"
 #include "tests/runtime/encoder.h"
@@ -16,7 +17,7 @@ PredictedSpeed predicted(const char* text, const MachinePeaks& peaks, Compute co
                          const char* rates = "zen4") {
   const Graph graph = specialised_parts(prepare_for_codegen(parse_seeded(text), compute), {}).head;
   const Target target(Features().with(Feature::avx512_bf16), microarchitecture(rates));
-  return predict_speed(graph, lower(graph, {.target = target}), target, peaks);
+  return predict_speed(graph, lower(graph, {.device = x86_device(target)}), X86Device(target), peaks);
 }
 
 constexpr const char* kProduct = R"(graph g {

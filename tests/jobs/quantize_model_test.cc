@@ -308,8 +308,8 @@ TEST_F(QuantizeSmallModel, RoundedInputsAndBiasesAreInTheFileAndInTheTables) {
               written = quantized(to("mxint8", {"name:fc.in=int4", "name:fc.bias=int8"})).graph;
   EXPECT_EQ(reopened.nodes("fake_quant").size(), 1u);
   const NamedTensors x{{"x", Tensor::of<float>({1, 4}, {0.3f, -2, 1.7f, 0.1f})}};
-  const Tensor expected = Session(written, {.backend = &reference_backend_def, .optimise = 0}).run(x)[0];
-  EXPECT_TRUE(Session(reopened, {.backend = &reference_backend_def, .optimise = 0}).run(x)[0].same_bits(expected));
+  const Tensor expected = Session(written, {.device = open_device("reference"), .optimise = 0}).run(x)[0];
+  EXPECT_TRUE(Session(reopened, {.device = open_device("reference"), .optimise = 0}).run(x)[0].same_bits(expected));
   const std::vector<float> compiled = Session(reopened, {}).run(x)[0].to_floats(), exact = expected.to_floats();
   for (size_t i = 0; i < exact.size(); ++i)
     EXPECT_NEAR(compiled[i], exact[i], 8 * 6 * 0x1p-24);  // six roundings, of products that sum to less than 8

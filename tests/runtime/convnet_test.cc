@@ -4,6 +4,7 @@
 
 #include <cmath>
 
+#include "device/x86/device.h"
 #include "ops/evaluate.h"
 #include "runtime/session.h"
 #include "tests/runtime/encoder.h"
@@ -56,7 +57,7 @@ NamedTensors image(int64_t batch, int64_t height, int64_t width) {
 
 SessionOptions on(const Target& target, int threads, bool no_winograd) {
   SessionOptions options;
-  options.target = target, options.threads = threads, options.no_winograd = no_winograd;
+  options.device = x86_device(target), options.threads = threads, options.no_winograd = no_winograd;
   return options;
 }
 

@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "base/philox.h"
+#include "device/x86/device.h"
 #include "runtime/page_table.h"
 #include "runtime/session.h"
 #include "tests/device/x86/test_targets.h"
@@ -72,7 +73,7 @@ constexpr Kind kKinds[] = {{"f32", "%xn = relu %x\n %zn = relu %z"},
 
 SessionOptions options_of(const Target& target, int threads) {
   SessionOptions options;
-  options.target = target, options.threads = threads, options.cache_folder = "";
+  options.device = x86_device(target), options.threads = threads, options.cache_folder = "";
   return options;
 }
 

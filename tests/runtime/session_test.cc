@@ -43,7 +43,7 @@ TEST(Session, EveryLevelOfOptimisationStaysWithinTheBoundsOfTheReference) {
 TEST(Session, TheReferenceBackendComputesTheCanonicalForm) {
   const NamedTensors inputs = encoder_inputs(3, 5);
   SessionOptions reference = options_with(2);
-  reference.backend = &reference_backend_def;
+  reference.device = open_device("reference");
   expect_same_bits(run_once(encoder(), inputs, reference), evaluate(canonicalise(encoder()), inputs), "reference");
   expect_same_bits(run_once(encoder(), inputs, reference), run_once(encoder(), inputs, options_with(1)), "-O1");
 }
@@ -103,7 +103,7 @@ TEST(Session, AnEmptyBatchGivesEmptyResults) {
 std::set<std::string> kinds_in_several_pieces(const Graph& graph, const NamedTensors& inputs, Compute compute) {
   Graph prepared = prepare_for_codegen(graph, compute);
   const Target target = host_target();
-  const LoweredGraph lowered = lower(specialise(prepared, bind_inputs(prepared, inputs)), {.target = target});
+  const LoweredGraph lowered = lower(specialise(prepared, bind_inputs(prepared, inputs)), {.device = x86_device(target)});
   std::set<std::string> kinds;
   for (const Step& step : lowered.steps) {
     if (!step.plan) continue;

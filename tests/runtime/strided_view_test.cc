@@ -352,7 +352,7 @@ constexpr const char* kHalves = R"(graph g {
 
 // The class of a model that is interpreted, or whose sizes depend on data, copies once and gives the same.
 TEST(StridedView, IsCopiedWhereNothingIsCompiled) {
-  for (const auto& options : {at(0), at(1), SessionOptions{.backend = &reference_backend_def}}) {
+  for (const auto& options : {at(0), at(1), SessionOptions{.device = open_device("reference")}}) {
     Session session(parse_seeded(kHalves), options);
     for (How how : {How::rows, How::columns, How::backwards})
       EXPECT_EQ(expect_dense_bits(session, floats_for(session.graph(), {{"N", 5}}), how, true, true, 3, "interpreted"),

@@ -24,7 +24,7 @@ Graph embedding(bool states_positions) {
 }
 
 std::vector<SessionOptions> ways() {
-  return {{.backend = &reference_backend_def}, {.optimise = 0}, {.optimise = 1}, {.optimise = 2}};
+  return {{.device = open_device("reference")}, {.optimise = 0}, {.optimise = 1}, {.optimise = 2}};
 }
 
 Tensor ids(std::vector<int64_t> values) {

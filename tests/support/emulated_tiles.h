@@ -1,6 +1,7 @@
 // A target whose products of bf16 go through tiles in software: what a CPU with AMX runs, on any.
 #pragma once
 
+#include "device/x86/device.h"
 #include "device/x86/target.h"
 
 namespace hone {

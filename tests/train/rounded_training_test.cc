@@ -147,7 +147,7 @@ TEST(RoundedTraining, GradientsThroughConvolutionsAreCompiled) {
     for (const StepProfile& step : profile.steps)
       EXPECT_NE(step.kind, "interpreted") << rule << " " << step.name << ": " << step.why_interpreted;
     // The same losses as by the definitions.
-    Trainer compiled(graphs, {}), reference(graphs, {.backend = &reference_backend_def});
+    Trainer compiled(graphs, {}), reference(graphs, {.device = open_device("reference")});
     for (uint64_t i = 0; i < 3; ++i) {
       const NamedTensors rows = batch(i);
       const double loss = reference.step({&rows, 1}, 1e-3).loss;

@@ -35,7 +35,7 @@ class Cache : public testing::Test {
   };
   // x * factor for x = 3, by a fresh library on this folder.
   static Outcome multiply(float factor, const fs::path& folder) {
-    KernelLibrary library({.target = host_target(), .threads = 1, .cache_folder = folder.string()});
+    KernelLibrary library(host_target(), {.threads = 1, .cache_folder = folder.string()});
     const KernelPlan plans[] = {plan(factor)};
     const KernelFn kernel = library.compile(plans)[0];
     float x = 3, y = 0;
@@ -74,7 +74,7 @@ TEST_F(Cache, TheSecondProcessFindsWhatTheFirstCompiled) {
 }
 
 TEST_F(Cache, EqualPlansAreCompiledOnce) {
-  KernelLibrary library({.target = host_target(), .threads = 2, .cache_folder = {}});
+  KernelLibrary library(host_target(), {.threads = 2, .cache_folder = {}});
   const KernelPlan plans[] = {plan(2), plan(3), plan(2)};
   const std::vector<KernelFn> kernels = library.compile(plans);
   EXPECT_EQ(kernels[0], kernels[2]);
@@ -252,11 +252,10 @@ TEST_F(Cache, LinksFifosAndFoldersInTheWayAreNeitherReadNorReplaced) {
 }
 
 TEST_F(Cache, WhatAModelBundlesIsNotKeptOnDisk) {
-  KernelLibrary first({.target = host_target(), .threads = 1, .cache_folder = {}, .keep_objects = true});
+  KernelLibrary first(host_target(), {.threads = 1, .cache_folder = {}, .keep_objects = true});
   const KernelPlan plans[] = {plan(2)};
   first.compile(plans);
-  KernelLibrary second({.target = host_target(),
-                        .threads = 1,
+  KernelLibrary second(host_target(), {.threads = 1,
                         .cache_folder = (folder_ / "cache").string(),
                         .bundled = {first.bundle()}});
   second.compile(plans);
@@ -267,8 +266,7 @@ TEST_F(Cache, WhatAModelBundlesIsNotKeptOnDisk) {
 // What goes into a file is what this process has made.
 TEST_F(Cache, NothingFromDiskIsBundled) {
   multiply(2, folder_);
-  KernelLibrary library(
-      {.target = host_target(), .threads = 1, .cache_folder = folder_.string(), .keep_objects = true});
+  KernelLibrary library(host_target(), {.threads = 1, .cache_folder = folder_.string(), .keep_objects = true});
   const KernelPlan plans[] = {plan(2)};
   library.compile(plans);
   EXPECT_EQ(library.statistics().compiled, 1);
@@ -276,7 +274,7 @@ TEST_F(Cache, NothingFromDiskIsBundled) {
 }
 
 TEST_F(Cache, ARefusedPlanNamesTheReason) {
-  KernelLibrary library({.target = host_target(), .threads = 1, .cache_folder = {}});
+  KernelLibrary library(host_target(), {.threads = 1, .cache_folder = {}});
   PointwisePlan bad = plan(2);
   bad.rank = 9;
   const KernelPlan plans[] = {bad};

@@ -134,7 +134,7 @@ TEST(CodeMeaning, TensorsAndRowsOfEveryCodeDecodeAsTheFormatHasThem) {
     std::vector<int64_t> ids;
     for (int64_t row = 0; row < rows; ++row) ids.push_back(row);
     for (const Target& target : test_targets()) {
-      CompiledPacker({.target = target, .threads = 1, .cache_folder = {}}).unpack(format, shape, view, unpacked);
+      CompiledPacker(target, {.threads = 1, .cache_folder = {}}).unpack(format, shape, view, unpacked);
       KernelArgs args;
       args.pointers = {planes.codes.data(), planes.scales.data(),      ids.data(),
                        gathered.data(),     planes.zero_points.data(), planes.global.data()};

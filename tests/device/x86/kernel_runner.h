@@ -64,7 +64,7 @@ class Guarded {
 class CompiledPlan {
  public:
   CompiledPlan(const KernelPlan& plan, const Target& target)
-      : plan_(plan), target_(target), library_({.target = target, .threads = 1, .cache_folder = {}}) {
+      : plan_(plan), target_(target), library_(target, {.threads = 1, .cache_folder = {}}) {
     kernel_ = library_.compile(std::span(&plan_, 1))[0];
   }
   // All items, in pieces of `chunk` (0: one piece).

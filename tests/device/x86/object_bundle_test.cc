@@ -18,7 +18,7 @@ struct Outcome {
 };
 // x * factor for x = 3.
 Outcome multiply(float factor, std::vector<std::string> bundled) {
-  KernelLibrary library({.cache_folder = {}, .bundled = std::move(bundled), .keep_objects = true});
+  KernelLibrary library(host_target(), {.cache_folder = {}, .bundled = std::move(bundled), .keep_objects = true});
   const KernelPlan plans[] = {flat_plan(flatten(Expr::arg(0, Scalar::f32) * factor))};
   const KernelFn kernel = library.compile(plans)[0];
   float x = 3, y = 0;

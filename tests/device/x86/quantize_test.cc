@@ -57,7 +57,7 @@ std::vector<float> awkward_values(size_t n, uint64_t seed) {
 const Dims kShapes[] = {{1}, {37}, {3, 37}, {2, 3, 64}, {5, 200}, {40, 96}, {3, 7, 33}, {2, 9000}};
 
 CompiledPacker packer_for(const Target& target) {
-  return CompiledPacker({.target = target, .threads = 2, .cache_folder = {}});
+  return CompiledPacker(target, {.threads = 2, .cache_folder = {}});
 }
 
 bool fits(const Format& format, const Dims& shape) {
@@ -136,7 +136,7 @@ TEST(Quantize, CompiledPackingCountsWhatTheReferenceCounts) {
 }
 
 TEST(Quantize, GoldenVectorsComeOutCompiled) {
-  const CompiledPacker packer({.threads = 1, .cache_folder = {}});
+  const CompiledPacker packer(host_target(), {.threads = 1, .cache_folder = {}});
   int cases = 0;
   for (const char* family : {"float", "int", "minifloat", "log", "bfp", "bminifloat", "mx", "sign", "compat"}) {
     const Json document = golden::document(family);

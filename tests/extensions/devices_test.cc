@@ -1,10 +1,8 @@
-// A backend whose memory the host can't read: parameters and state that stay there, views of callers, what is looked at
+// A device whose memory the host can't read: parameters and state that stay there, views of callers, what is looked at
 // before kernels trust it, and what fails.
 #include <gtest/gtest.h>
 
-#include "base/registry.h"
 #include "runtime/page_table.h"
-#include "runtime/registry.h"
 #include "runtime/session.h"
 #include "tests/passes/parse_ops.h"
 #include "tests/support/error_of.h"
@@ -14,7 +12,7 @@ namespace {
 
 SessionOptions on_device() {
   SessionOptions options;
-  options.backend = find_def(runtime::all(), "offset");
+  options.device = open_device("offset");
   options.threads = 2;
   return options;
 }
@@ -35,13 +33,11 @@ constexpr const char* kStep = R"(graph step {
   return %m2 as "y"
 })";
 
-TEST(OffsetBackend, IsOneFile) {
-  const BackendDef* def = on_device().backend;
-  ASSERT_NE(def, nullptr);
-  EXPECT_FALSE(def->make({})->is_host());
+TEST(OffsetDevice, IsOneFile) {
+  EXPECT_FALSE(open_device("offset")->is_host());
 }
 
-TEST(OffsetBackend, KeepsParametersAndStateBetweenRuns) {
+TEST(OffsetDevice, KeepsParametersAndStateBetweenRuns) {
   Session session(parse(kStep), on_device());
   Context context;
   for (float run : {1.0f, 2.0f, 3.0f})
@@ -55,7 +51,7 @@ TEST(OffsetBackend, KeepsParametersAndStateBetweenRuns) {
 }
 
 // The state that a run leaves on one device is read by sessions on another, compiled or interpreted.
-TEST(OffsetBackend, SharesAContextWithOthers) {
+TEST(OffsetDevice, SharesAContextWithOthers) {
   SessionOptions interpreted;
   interpreted.optimise = 0;
   Session there(parse(kStep), on_device()), beside(parse(kStep), on_device()), here(parse(kStep), {}),
@@ -66,7 +62,7 @@ TEST(OffsetBackend, SharesAContextWithOthers) {
     EXPECT_EQ(session->run(context, x_of({1, 1, 1}))[0].to_floats(), std::vector<float>(3, ++sum));
 }
 
-TEST(OffsetBackend, WritesIntoMemoryOfCallers) {
+TEST(OffsetDevice, WritesIntoMemoryOfCallers) {
   Session session(parse(kStep), on_device());
   Context context;
   std::vector<float> y(3);
@@ -74,7 +70,7 @@ TEST(OffsetBackend, WritesIntoMemoryOfCallers) {
   EXPECT_EQ(y, (std::vector<float>{1, 2, 3}));
 }
 
-TEST(OffsetBackend, RowsThatDoNotExistAreRefused) {
+TEST(OffsetDevice, RowsThatDoNotExistAreRefused) {
   Session session(parse(R"(graph g {
     %i : i64[N] = input "i"
     %table : f32[3,2] = const "table" {1, 2, 3, 4, 5, 6}
@@ -89,7 +85,7 @@ TEST(OffsetBackend, RowsThatDoNotExistAreRefused) {
   EXPECT_EQ(session.run(at(0))[0].to_floats(), (std::vector<float>{1, 2}));
 }
 
-TEST(OffsetBackend, PagedRowsStayThere) {
+TEST(OffsetDevice, PagedRowsStayThere) {
   Session session(parse(R"(graph cache {
     %rows : f32[B,S,32] = input "rows"
     %kv : mxint8[P,4,32] = state "kv"
@@ -115,12 +111,23 @@ TEST(OffsetBackend, PagedRowsStayThere) {
   for (size_t i = 0; i < 9; ++i) EXPECT_EQ(read.as<float>()[i * 32], static_cast<float>(i));
 }
 
-TEST(OffsetBackend, ItsMemoryIsNotReadAsTheHosts) {
-  const std::shared_ptr<Backend> backend = on_device().backend->make({});
+TEST(OffsetDevice, ItsMemoryIsNotReadAsTheHosts) {
+  const std::shared_ptr<Device> device = open_device("offset");
   const std::vector<float> values{1, 2, 3};
-  const Buffer there = backend->copied(Tensor::of<float>({3}, values).data());
+  const Buffer there = device->copied(Tensor::of<float>({3}, values).data());
   EXPECT_THROW(there.bytes(), Bug);
   EXPECT_EQ(Tensor(DType::f32, {3}, there).on_host().to_floats(), values);
+}
+
+TEST(Devices, ThatAreNotThereAreAnErrorThatListsThose) {
+  const std::string error = error_of([] { open_device("tpu:0"); });
+  for (const char* part : {"tpu", "cpu", "offset", "reference"}) EXPECT_NE(error.find(part), std::string::npos) << error;
+  EXPECT_NE(error_of([] { open_device("reference:fast"); }).find("no variants"), std::string::npos);
+  EXPECT_NE(error_of([] { open_device("cpu:avx1024"); }).find("avx1024"), std::string::npos);
+}
+
+TEST(Devices, AreOpenedByTheTextThatTheyGive) {
+  for (const char* text : {"reference", "cpu:avx2"}) EXPECT_EQ(text_of(*open_device(text)), text);
 }
 
 }  // namespace

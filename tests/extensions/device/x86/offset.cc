@@ -15,7 +15,8 @@
 #include "base/multiples.h"
 #include "base/stop.h"
 #include "base/threads.h"
-#include "runtime/backend.h"
+#include "device/x86/device.h"
+#include "device/x86/x86_kernel.h"
 
 namespace hone {
 namespace {
@@ -156,9 +157,9 @@ class OffsetQueue : public Queue {
   std::thread worker_;  // last: it reads the others
 };
 
-class OffsetBackend : public Backend, public std::enable_shared_from_this<OffsetBackend> {
+class OffsetDevice : public X86Device, public std::enable_shared_from_this<OffsetDevice> {
  public:
-  explicit OffsetBackend(const CompilerOptions& options) : library_(options) {}
+  explicit OffsetDevice(const Target& target) : X86Device(target) {}
 
   std::string_view name() const override { return "offset"; }
   bool is_host() const override { return false; }
@@ -167,34 +168,27 @@ class OffsetBackend : public Backend, public std::enable_shared_from_this<Offset
   }
   Buffer allocate(size_t bytes) override {
     std::byte* const address = block_->take(bytes);
-    // What the buffer keeps alive: the block, and the backend that reads it.
+    // What the buffer keeps alive: the block, and the device that reads it.
     auto owner = std::shared_ptr<const void>(address, [block = block_, self = shared_from_this()](const void* memory) {
       block->give_back(static_cast<const std::byte*>(memory));
     });
     return Buffer::of_device(*this, std::move(owner), {address, bytes});
   }
   std::unique_ptr<Queue> make_queue() override { return std::make_unique<OffsetQueue>(block_); }
-  std::vector<Code> compile(std::span<const KernelPlan> plans) override {
-    std::vector<Code> codes;
-    for (KernelFn kernel : library_.compile(plans)) codes.push_back(reinterpret_cast<Code>(kernel));
-    return codes;
-  }
-  const CompileStatistics& statistics() const override { return library_.statistics(); }
-  std::string bundle() const override { return library_.bundle(); }
 
  private:
-  KernelLibrary library_;
   std::shared_ptr<Block> block_ = std::make_shared<Block>();
 };
 
 }  // namespace
 
-extern constinit const BackendDef offset_backend_def{
+extern constinit const DeviceDef offset_device_def{
     .name = "offset",
     .doc = "kernels of the CPU on memory that the host cannot read",
+    .variants = "",
     .compiles = true,
-    .make = [](const CompilerOptions& options) -> std::shared_ptr<Backend> {
-      return std::make_shared<OffsetBackend>(options);
+    .open = [](std::string_view variant) -> std::shared_ptr<Device> {
+      return std::make_shared<OffsetDevice>(variant.empty() ? host_target() : parse_target(variant));
     }};
 
 }  // namespace hone
