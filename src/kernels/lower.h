@@ -68,7 +68,7 @@ struct LoweredGraph {
 };
 
 struct LowerOptions {
-  std::shared_ptr<const Device> device;
+  std::shared_ptr<const Device> device = open_device("cpu");
   bool fuse = true;  // false: a kernel for each node
   // No algorithm whose rounding errors are larger than those of the sums that ops are defined by.
   bool no_winograd = false;

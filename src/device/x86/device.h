@@ -27,6 +27,8 @@ class X86Device : public HostDevice {
   const Target target_;
 };
 
+inline std::shared_ptr<Device> x86_device(const Target& target) { return std::make_shared<X86Device>(target); }
+
 // The target of a device whose implementations are x86's.
 inline const Target& target_of(const Device& device) { return static_cast<const X86Device&>(device).target(); }
 

@@ -79,4 +79,18 @@ constexpr X86KernelDef x86_kernel() {
   return def;
 }
 
+// The same as of a device with this target.
+inline Support supports(const KernelPlan& plan, const Target& target) { return supports(X86Device(target), plan); }
+inline Launch launch(const KernelPlan& plan, const Target& target, KernelArgs& args) {
+  return launch(X86Device(target), plan, args);
+}
+inline std::string describe(const KernelPlan& plan, const Target& target) { return describe(X86Device(target), plan); }
+inline Buffer lay_out(const KernelPlan& plan, const Target& target, const Tensor& weights, int threads) {
+  return lay_out(X86Device(target), plan, weights, threads);
+}
+inline Buffer lay_out(const KernelPlan& plan, const Target& target, const Tensor& weights, int threads,
+                      const PanelMemory& memory) {
+  return lay_out(X86Device(target), plan, weights, threads, memory);
+}
+
 }  // namespace hone
