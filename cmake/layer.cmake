@@ -19,6 +19,7 @@ function(layer name)
     set(sources ${PROJECT_SOURCE_DIR}/cmake/empty.cc)
   endif()
   add_library(hone_${name} STATIC ${sources})
+  set_target_properties(hone_${name} PROPERTIES HONE_TABLES none)  # programs have them
   target_include_directories(hone_${name} PUBLIC ${PROJECT_SOURCE_DIR}/src)
   list(TRANSFORM ARG_DEPS PREPEND hone_ OUTPUT_VARIABLE deps)
   target_link_libraries(hone_${name} PUBLIC ${deps} ${ARG_LIBS} PRIVATE ${ARG_PRIVATE_LIBS})

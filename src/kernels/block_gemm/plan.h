@@ -19,10 +19,8 @@ struct BlockGemmPlan : Epilogue {
   int64_t n = 0, k = 0;
   std::string x_format;  // canonical; "": i8 whose scales are applied by the epilogue
   std::string w_format;
-  // Of the device: whether many rows are multiplied as tiles by tiles; heights of strips that there is code for, where
-  // tallest is 0 of any.
-  bool by_tiles = false;
-  int shortest = 1, tallest = 0;
+  bool by_tiles = false;          // of the device: how many rows are multiplied
+  int shortest = 1, tallest = 0;  // of the device: heights of strips that there is code for; tallest 0: any
   static constexpr auto fields() {
     return std::tuple_cat(
         Epilogue::fields(),

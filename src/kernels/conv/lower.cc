@@ -101,12 +101,12 @@ Support lower_conv(const Lowering& lowering, Prepared& prepared) {
   plan.has_x_zero = node.operands.size() > 3 && node.operands[3] != kNone;
   if (plan.has_x_zero) lowering.bind(step, node.operands[3]);
   const bool turned = plan.turned, any_plane = has_open_plane(x_shape, y_shape);
-  SizedWindow window = *sized_window(graph, n, closed(turned ? y_shape : x_shape), closed(turned ? x_shape : y_shape));
+  SizedWindow now = *sized_window(graph, n, closed(turned ? y_shape : x_shape), closed(turned ? x_shape : y_shape));
   if (turned && !any_plane)
-    if (Support r = turn(window); !r.supported()) return r;
-  plan.window = window.plane;
+    if (Support r = turn(now); !r.supported()) return r;
+  plan.window = now.plane;
   plan.product.k = plan.window.taps() * plan.channels;
-  if (any_plane) plan.window = on_any_plane(plan.window, step.dims), plan.any_plane = true;
+  if (any_plane) plan.window = on_any_plane(now.plane, step.dims), plan.any_plane = true;
   step.plan = plan;
   step.lasting = true;
   prepared.place = [=, &graph](const RunSizes& sizes, StepCall& placed) {

@@ -14,8 +14,7 @@ namespace hone {
 // out[i,y,x,:] = epilogue(w · what the window sees of x at y, x), channels last, in `groups` separate groups of
 // channels.
 //   pointers  [0] x, [1] W laid out for it (Prepacking), then epilogue operands, then results; then where `has_x_zero`
-//   the
-//             code that stands outside the plane
+//             the code that stands outside the plane
 //   dims      [0] images * out_height * out_width, [1] images, where `any_plane` [2] to [7] the sizes of the plane
 //             (plane_window.h); from [11] on zeros, as for GemmPlan; from [32] on what launch() derives
 //   items     parts of the images, places and outputs, as the device has them

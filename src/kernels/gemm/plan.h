@@ -22,8 +22,7 @@ namespace hone {
 //             [batches, M]
 //   items     parts of the batches, rows and columns, as the device has them
 //   program   arg 0 = the sum over K, f32, or i32 where codes are multiplied; arg 1+i = epilogue operand i. Results are
-//   [M,N], with rows `n` apart unless
-//             result_row_stride says otherwise
+//             [M,N], with rows `n` apart unless result_row_stride says otherwise
 struct GemmPlan : Epilogue {
   // Rows of an activation W are outputs (n,k) or inputs (k,n).
   enum class Weights : uint8_t { prepacked, activation_nk, activation_kn };
@@ -34,7 +33,7 @@ struct GemmPlan : Epilogue {
   Weights weights = Weights::prepacked;
   DType w = DType::f32;   // f32, bf16 or, beside codes, i8 when not packed
   std::string w_format;   // canonical format string of packed weights, "" otherwise
-  bool by_tiles = false;  // of the device: weights lie for products of tiles by tiles
+  bool by_tiles = false;  // of the device: how prepacked weights lie
   // The M that there is code for, which may be any; with few of them code is shorter, and its results have the same
   // bits.
   struct Rows {

@@ -14,14 +14,14 @@ namespace hone {
 // One number per channel from the elements under each place of a window on x [images, height, width, channels]; what
 // lies outside the plane is left out. Results are [images * places, channels].
 // Products of codes have sums of i32, exact, and see the code x_zero outside the plane (0 where there is none).
-//   pointers  [0] x, [1] w (see prepack()) or null, then epilogue operands, then results; then where `has_x_zero` the
-//             code
+//   pointers  [0] x, [1] w laid out for it (Prepacking) or null, then epilogue operands, then results; then
+//             where `has_x_zero` the code
 //   dims      [0] images; where `any_plane` [2] to [9] the sizes of the plane and of the window (plane_window.h), and
 //             for arg 1 how many rows and columns beside the plane count: [10] above, [11] left, [12] below, [13]
-//             right; from [32] on what launch() derives (shape.h)
-//   items     images * out_height * blocks of channels
+//             right; from [32] on what launch() derives
+//   items     parts of the images, rows of places and channels, as the device has them
 //   program   arg 0 = the reduction, in the compute scalar of x (codes: i32); arg 1 = the taps that count, f32; arg 2+i
-//   = operand i
+//             = operand i
 struct ReduceWindowPlan : Epilogue {
   enum class Reduction : uint8_t { sum, max, min, products };  // products: the sum of x * w
   PlaneWindow plane;
