@@ -10,10 +10,9 @@ namespace hone {
 
 // From step to step of each sequence, (h', c') = program(x + R·h, c), in the directions one after the other; y are all
 // h', h and c the last ones of each sequence. Behind its end a sequence keeps its state and y is 0.
-//   pointers  [0] x [S,B,D·gates·H], the input products; [1] R laid out for it (Prepacking), then each or null: [2]
-//   biases of
-//             R·h [D,gates·H], [3] lengths [B], [4] first h and [5] c [D,B,H], [6] peepholes [D,3·H], [7] y [S,D,B,H],
-//             [8] last h and [9] c [D,B,H]
+//   pointers  [0] x [S,B,D·gates·H], the input products; [1] R laid out for it (Prepacking), then each or null:
+//             [2] biases of R·h [D,gates·H], [3] lengths [B], [4] first h and [5] c [D,B,H], [6] peepholes [D,3·H], [7]
+//             y [S,D,B,H], [8] last h and [9] c [D,B,H]
 //   dims      [0] S, [1] B, [2] sequences of an item, by launch()
 //   items     D * blocks of sequences
 // Programs work unit by unit, with arguments by RecurrentArgument. A direction has one phase, or two where the gates of
