@@ -1,4 +1,4 @@
-// Packed weights [N,K] as a source of panels (kernels/gemm/shape.h): what a format has stored becomes codes and scales
+// Packed weights [N,K] as a source of panels (device/x86/gemm/shape.h): what a format has stored becomes codes and scales
 // where the kernels want them. Reads any geometry; how fast depends on how much the two layouts have in common.
 #pragma once
 

@@ -1,5 +1,5 @@
 // Panels that are built in scratch while a kernel runs: decoded from packed weights, or laid out from an activation.
-// The layout is that of kernels/gemm/shape.h.
+// The layout is that of device/x86/gemm/shape.h.
 #pragma once
 
 #include "device/x86/emit.h"

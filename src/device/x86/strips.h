@@ -1,5 +1,5 @@
 // Rows of a product, cut into strips of nearly equal height that tiles of that height multiply: strips_of() of
-// kernels/gemm/shape.h, in generated code.
+// device/x86/gemm/shape.h, in generated code.
 #pragma once
 
 #include <functional>

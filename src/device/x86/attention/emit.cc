@@ -1,4 +1,4 @@
-// Attention kernels (kernels/attention/shape.h): products from the tiles of gemm, softmax between them
+// Attention kernels (device/x86/attention/shape.h): products from the tiles of gemm, softmax between them
 // (attention_softmax.h).
 #include "device/x86/emit.h"
 #include "device/x86/attention/shape.h"
