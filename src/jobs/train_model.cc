@@ -217,7 +217,10 @@ class Job {
         make_train_graphs(fitted_, {.loss = {.loss = loss_for(o, needs),
                                              .label_smoothing = o.label_smoothing,
                                              .class_weights = class_weights(o.class_weights, *data_)},
-                                    .groups = {.rules = rules, .decay = optimizer_.decay, .decay_all = o.decay_all},
+                                    .groups = {.rules = rules,
+                                               .decay = optimizer_.decay,
+                                               .decay_all = o.decay_all,
+                                               .untrainable = form_.others},
                                     .optimizer = optimizer_.def,
                                     .optimizer_options = optimizer_.options,
                                     .clip_norm = o.clip_norm,
@@ -241,9 +244,7 @@ class Job {
     say(fmt::format("{} weights in {} tensors are trained, {} tensors are frozen{}", facts_.trained,
                     graphs_.parameters.size(), graphs_.frozen.size(),
                     facts_.head.empty() ? "" : "; new: " + facts_.head));
-    std::vector<StoredTensor> others = form_.codes;
-    others.insert(others.end(), graphs_.others.begin(), graphs_.others.end());
-    for (const std::string& line : untrained_lines(others, form_.relaid)) say(line);
+    for (const std::string& line : untrained_lines(graphs_.others, form_.relaid)) say(line);
   }
 
   void open_teacher() {

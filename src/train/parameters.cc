@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <span>
 #include <string_view>
 
 #include "base/regex.h"
@@ -226,6 +227,13 @@ StoredTensor described(const Graph& graph, ValueId id) {
   return stored;
 }
 
+// Why a body keeps a tensor that could be trained around it.
+std::string why_in_body(const Graph& graph, NodeId id) {
+  const Node& node = graph.node(id);
+  return fmt::format("a weight of a body of {} (%{}), whose results have sizes that depend on data", node.op->name,
+                     graph.value(node.results[0]).name);
+}
+
 }  // namespace
 
 std::string_view to_string(ParameterRole role) {
@@ -238,6 +246,40 @@ std::vector<StoredTensor> stored_tensors(const Graph& graph) {
   for (ValueId id : graph.constants())
     if (const Value& value = graph.value(id); !value.label.empty() && is_floating(value.type))
       found.push_back(described(graph, id));
+  return found;
+}
+
+std::vector<StoredTensor> stored_codes(const Graph& graph) {
+  std::vector<StoredTensor> codes;
+  for (NodeId id : graph.nodes(dequantize_linear_def)) {
+    const Value& value = graph.value(graph.operand(id, 0));
+    if (value.kind != ValueKind::constant || value.label.empty()) continue;
+    codes.push_back({.id = graph.operand(id, 0),
+                     .name = value.label,
+                     .shape = value.constant->shape(),
+                     .ops = {"dequantize_linear"},
+                     .why_not = fmt::format("codes of {} that dequantize_linear reads", to_string(value.type.dtype)),
+                     .can_be = false});
+  }
+  return codes;
+}
+
+std::vector<StoredTensor> tensors_in_bodies(const Graph& graph) {
+  std::vector<StoredTensor> found;
+  for (NodeId id : graph.nodes()) {
+    for (const Graph& body : graph.node(id).subgraphs) {
+      const size_t own = found.size();
+      for (const auto& tensors : {stored_tensors(body), stored_codes(body)})
+        found.insert(found.end(), tensors.begin(), tensors.end());
+      for (StoredTensor& tensor : std::span(found).subspan(own)) {
+        tensor.id = kNone;
+        tensor.can_be = false;
+        if (tensor.why_not.empty()) tensor.why_not = why_in_body(graph, id);
+      }
+      const std::vector<StoredTensor> deeper = tensors_in_bodies(body);
+      found.insert(found.end(), deeper.begin(), deeper.end());
+    }
+  }
   return found;
 }
 

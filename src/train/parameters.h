@@ -41,6 +41,13 @@ struct StoredTensor {
 // count where they are captured from outside.
 std::vector<StoredTensor> stored_tensors(const Graph& graph);
 
+// Those that bodies (of if, loop, scan, ...) have as constants of their own, and integers there that dequantize_linear
+// reads. Nothing trains them, and each says why; their ids are none of the graph's.
+std::vector<StoredTensor> tensors_in_bodies(const Graph& graph);
+
+// Integers of the graph's own nodes that dequantize_linear reads, which nothing trains either.
+std::vector<StoredTensor> stored_codes(const Graph& graph);
+
 // Whether it is a single number of a formula, such as the 0.5 of a GELU: a rank-0 exponent, bound or epsilon, or a name
 // that exporters make up.
 bool is_literal(const StoredTensor& tensor);

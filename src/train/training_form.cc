@@ -202,27 +202,13 @@ void put_back(Graph& graph, const Relaid& relaid) {
   if (graph.use_count(id) > 0) graph.replace_all_uses(id, moved(graph, as_stored, relaid));
 }
 
-std::vector<StoredTensor> codes_of(const Graph& graph) {
-  std::vector<StoredTensor> codes;
-  for (NodeId id : graph.nodes(dequantize_linear_def)) {
-    const Value& value = graph.value(graph.operand(id, 0));
-    if (value.kind != ValueKind::constant || value.label.empty()) continue;
-    codes.push_back({.id = graph.operand(id, 0),
-                     .name = value.label,
-                     .shape = value.constant->shape(),
-                     .ops = {"dequantize_linear"},
-                     .why_not = fmt::format("codes of {} that dequantize_linear reads", to_string(value.type.dtype)),
-                     .can_be = false});
-  }
-  return codes;
-}
-
 }  // namespace
 
 TrainingForm training_form(Graph model) {
-  TrainingForm form{.graph = with_weights_outside(std::move(model)), .relaid = {}, .codes = {}};
+  TrainingForm form{.graph = with_weights_outside(std::move(model)), .relaid = {}, .others = {}};
   Graph& graph = form.graph;
-  form.codes = codes_of(graph);
+  form.others = stored_codes(graph);
+  const std::vector<StoredTensor> in_bodies = tensors_in_bodies(graph);
   std::set<std::string> stored, kept;
   for (const StoredTensor& tensor : stored_tensors(graph)) {
     stored.insert(tensor.name);
@@ -234,10 +220,11 @@ TrainingForm training_form(Graph model) {
   for (ValueId input : inputs)
     if (kept.contains(graph.value(input).label)) graph.make_constant(input);
   graph.erase_unused_constants();
-  std::erase_if(form.codes, [&](const StoredTensor& tensor) {  // packed, which says as much
+  std::erase_if(form.others, [&](const StoredTensor& tensor) {  // packed, which says as much
     const ValueId id = graph.find_constant(tensor.name);
     return id != kNone && graph.type(id).is_packed();
   });
+  form.others.insert(form.others.end(), in_bodies.begin(), in_bodies.end());
   for (ValueId id : graph.constants()) {
     const Value& value = graph.value(id);
     const bool is_plain = is_float(value.type.dtype) && !value.type.is_packed();

@@ -28,7 +28,7 @@ struct Relaid {
 struct TrainingForm {
   Graph graph;
   std::vector<Relaid> relaid;
-  std::vector<StoredTensor> codes;  // integers that dequantize_linear reads, which nothing trains
+  std::vector<StoredTensor> others;  // that nothing trains: what bodies keep, integers that dequantize_linear reads
 };
 
 // Weights in bodies of if, loop and scan become captures; matrices of products lie as linear has them, [N,K]; vectors
