@@ -11,16 +11,14 @@ namespace {
 
 constexpr size_t kNamed = 8;
 
-bool is_expected(const StoredTensor& tensor) {
-  return tensor.role == ParameterRole::none && tensor.ops.contains("batch_norm");
-}
+bool is_expected(const StoredTensor& tensor) { return is_statistic(tensor) || is_literal(tensor); }
 
 }  // namespace
 
 std::vector<std::string> untrained_lines(const std::vector<StoredTensor>& others, const std::vector<Relaid>& relaid) {
   std::map<std::string, std::vector<const StoredTensor*>> by_reason;
   for (const StoredTensor& tensor : others)
-    if (!is_expected(tensor) && !is_literal(tensor)) by_reason[tensor.why_not].push_back(&tensor);
+    if (!is_expected(tensor)) by_reason[tensor.why_not].push_back(&tensor);
   std::vector<std::string> lines;
   for (const auto& [why, tensors] : by_reason) {
     std::vector<std::string> names;

@@ -188,12 +188,9 @@ void judge(StoredTensor& stored, const Tensor& tensor, const std::vector<Reader>
   if (readers.empty()) return refuse("nothing that is computed reads it", false);
   if (tensor.elements() == 0) return refuse("without elements", false);
   if (stored.role == ParameterRole::none) {
-    const bool statistic = std::ranges::all_of(readers, [](const Reader& reader) {
-      const OpDef* const op = reader.graph->node(reader.node).op;
-      return op == &batch_norm_def || op == &batch_norm_train_def;
-    });
-    return refuse(statistic ? "a statistic of a batch norm" : "read as an argument, not as numbers that are learned",
-                  false);
+    return refuse(
+        is_statistic(stored) ? "a statistic of a batch norm" : "read as an argument, not as numbers that are learned",
+        false);
   }
   const bool is_free = stored.role == ParameterRole::number || stored.role == ParameterRole::weight ||
                        stored.role == ParameterRole::table;
@@ -281,6 +278,13 @@ std::vector<StoredTensor> tensors_in_bodies(const Graph& graph) {
     }
   }
   return found;
+}
+
+bool is_statistic(const StoredTensor& tensor) {
+  const auto is_norm = [](const std::string& op) {
+    return op == batch_norm_def.name || op == batch_norm_train_def.name;
+  };
+  return tensor.role == ParameterRole::none && !tensor.ops.empty() && std::ranges::all_of(tensor.ops, is_norm);
 }
 
 bool is_literal(const StoredTensor& tensor) {

@@ -52,4 +52,7 @@ std::vector<StoredTensor> stored_codes(const Graph& graph);
 // that exporters make up.
 bool is_literal(const StoredTensor& tensor);
 
+// Whether it is a mean or variance that batch norms carry on.
+bool is_statistic(const StoredTensor& tensor);
+
 }  // namespace hone
