@@ -15,12 +15,14 @@
 #include "io/hf_weights.h"
 #include "io/peft.h"
 #include "jobs/save_model.h"
+#include "jobs/untrained_lines.h"
 #include "measure/environment.h"
 #include "ops/calls.h"
 #include "ops/conv_weights.h"
 #include "passes/layer.h"
 #include "passes/pipelines.h"
-#include "train/train_graph.h"
+#include "train/adapters.h"
+#include "train/training_form.h"
 
 namespace hone {
 namespace {
@@ -160,9 +162,13 @@ void set_saved(Graph& graph, const std::vector<NamedTensor>& saved, const Loaded
 
 Record insert_adapters(const LoadedModel& model, const LoraOptions& options, const std::string& output,
                        const std::string& command) {
-  const Graph graph = run_pass(canonicalise_for_training(model.graph), LoraOptions::kPass, {.options = options});
+  TrainingForm form = training_form(model.graph);
+  const std::vector<StoredTensor> unadapted = unadapted_weights(form.graph);
+  const Graph graph = run_pass(std::move(form.graph), LoraOptions::kPass, {.options = options});
   Record record = adapted_record(model, graph, "adapters inserted", command);
   record.findings.push_back("its outputs are the same as before: what adapters add is 0 until they are trained");
+  for (std::string& line : passed_over_lines(unadapted, form.relaid, "without adapters"))
+    record.findings.push_back(std::move(line));
   write(record, graph, model, output);
   return record;
 }

@@ -207,6 +207,7 @@ class Job {
     if (!o.teacher.empty()) open_teacher();
     std::vector<std::string> rules = o.rule, of_adapters;
     if (const LoraOptions lora = lora_options(o); !lora.rule.empty() || has_adapters(fitted_)) {
+      if (!lora.rule.empty()) say_passed_over(unadapted_weights(fitted_), "without adapters");
       AdaptedModel adapted = adapt_for_training(std::move(fitted_), lora);
       fitted_ = std::move(adapted.graph);
       of_adapters = std::move(adapted.rules);
@@ -214,7 +215,10 @@ class Job {
     }
     if (o.learn_scales && o.qat.empty())
       fail("learn-scales is given, and no formats: qat names them, e.g. --qat op:linear=int4.channel");
-    if (!o.qat.empty()) round_weights(rules);
+    if (!o.qat.empty()) {
+      round_weights(rules);
+      say_passed_over(unseen_weights(fitted_), "unrounded");
+    }
     if (teacher_) {
       fitted_ = with_projections(std::move(fitted_), teacher_->graph(), static_cast<uint64_t>(o.seed));
       for (ValueId layer : fitted_.constants())
@@ -310,6 +314,10 @@ class Job {
   Bindings largest_batch(const Graph& evaluate) {
     data_->fit(inference_graph(evaluate));
     return data_->largest(evaluate, options_.training.parts * ranks(), data_->train());
+  }
+
+  void say_passed_over(const std::vector<StoredTensor>& unseen, std::string_view how) const {
+    for (const std::string& line : passed_over_lines(unseen, form_.relaid, how)) say(line);
   }
 
   // What happens to tensors of fewer bits that are trained.

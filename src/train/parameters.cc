@@ -40,7 +40,8 @@ struct Reader {
   const Graph* graph;
   NodeId node;
   size_t operand;
-  ValueId value;  // what it reads
+  ValueId value;    // what it reads
+  std::string way;  // what the tensor passes first: "behind slice", "in a body of if"; "": nothing
 };
 
 bool moves_first(const Graph& graph, const Node& node) {
@@ -66,15 +67,17 @@ bool moves_only(const Graph& graph, const Node& node, size_t operand) {
   return operand == 0 && moves_first(graph, node);
 }
 
-void collect_readers(const Graph& graph, ValueId value, std::vector<Reader>& readers) {
+void collect_readers(const Graph& graph, ValueId value, std::vector<Reader>& readers, const std::string& way = "") {
   for (const Graph::Use& use : graph.uses(value)) {
     const Node& node = graph.node(use.node);
     const auto operand = static_cast<size_t>(use.operand);
+    const auto way_by = [&](const char* what) { return way.empty() ? what + std::string(node.op->name) : way; };
     if (const std::optional<Capture> capture = capture_at(node, operand))
-      collect_readers(*capture->body, capture->input, readers);
+      collect_readers(*capture->body, capture->input, readers, way_by("in a body of "));
     else if (moves_only(graph, node, operand))
-      for (ValueId result : node.results) collect_readers(graph, result, readers);
-    else readers.push_back({&graph, use.node, operand, value});
+      for (ValueId result : node.results)
+        collect_readers(graph, result, readers, node.op == &fake_quant_def ? way : way_by("behind "));
+    else readers.push_back({&graph, use.node, operand, value, way});
   }
 }
 
@@ -278,6 +281,25 @@ std::vector<StoredTensor> tensors_in_bodies(const Graph& graph) {
     }
   }
   return found;
+}
+
+std::vector<StoredTensor> unseen_weights(const Graph& graph, std::span<const OpDef* const> seen_by) {
+  std::vector<StoredTensor> unseen;
+  for (StoredTensor& tensor : stored_tensors(graph)) {
+    const bool is_weight = tensor.role == ParameterRole::weight || tensor.role == ParameterRole::table;
+    if (!is_weight || tensor.shape.size() < 2 || (!tensor.why_not.empty() && tensor.can_be)) continue;
+    std::vector<Reader> readers;
+    collect_readers(graph, tensor.id, readers);
+    const auto op_of = [](const Reader& reader) { return reader.graph->node(reader.node).op; };
+    const auto sees = [&](const Reader& reader) {
+      return reader.way.empty() && (seen_by.empty() || std::ranges::count(seen_by, op_of(reader)) > 0);
+    };
+    if (std::ranges::any_of(readers, sees)) continue;
+    const Reader& first = readers.front();
+    tensor.why_not = fmt::format("{} reads it{}{}", op_of(first)->name, first.way.empty() ? "" : " ", first.way);
+    unseen.push_back(std::move(tensor));
+  }
+  return unseen;
 }
 
 bool is_statistic(const StoredTensor& tensor) {

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "tests/passes/parse_ops.h"
+#include "train/adapters.h"
 #include "train/parameter_groups.h"
 #include "train/training_form.h"
 
@@ -143,6 +144,35 @@ TEST(Parameters, WhatABodyKeepsIsNamedWithTheReason) {
               HasSubstr("w is no parameter: a weight of a body of loop"));
   EXPECT_THAT(error_of([&] { choose_trainable(form.graph, {.rules = {"w=trained"}, .untrainable = form.others}); }),
               HasSubstr("w can't be trained: a weight of a body of loop"));
+}
+
+// LoRA, rounding and pruning address layers by the constant that they read.
+TEST(Parameters, WeightsBehindOtherNodesAreNamedWithWhatReadsThem) {
+  const Graph graph = zeroed(R"(
+    %x : f32[B,4] = input "x"
+    %seen : f32[4,4] = const "seen"
+    %part : f32[8,4] = const "part"
+    %a : f32[2,4] = const "a"
+    %b : f32[2,4] = const "b"
+    %cos : f32[4,4] = const "cos"
+    %w : f32[1,9,4] = const "gru.w"
+    %r : f32[1,9,3] = const "gru.r"
+    %h1 = linear %x, %seen
+    %s = slice %part {starts=[0], ends=[4], axes=[0]}
+    %h2 = linear %h1, %s
+    %c = concat %a, %b {axis=0}
+    %h3 = linear %h2, %c
+    %m = mul %h3, 2.0
+    %u = unsqueeze %m {axes=[0]}
+    %y, %last = gru %u, %w, %r
+    return %y)");
+  std::vector<std::string> all, by_layers;
+  for (const StoredTensor& tensor : unseen_weights(graph)) all.push_back(tensor.name + ": " + tensor.why_not);
+  EXPECT_THAT(all, testing::ElementsAre("part: linear reads it behind slice", "a: linear reads it behind concat",
+                                        "b: linear reads it behind concat"));
+  for (const StoredTensor& tensor : unadapted_weights(graph)) by_layers.push_back(tensor.name + ": " + tensor.why_not);
+  EXPECT_THAT(by_layers, testing::IsSupersetOf({"gru.w: gru reads it", "part: linear reads it behind slice"}));
+  EXPECT_EQ(by_layers.size(), 5u);
 }
 
 // Scales of codes belong to the format.
