@@ -180,8 +180,7 @@ void KnownDims::note(const Graph& graph, NodeId id) {
   if (!dims || held_ > kMaxHeld || !may_be_all(type, *dims)) return;
   if (std::ranges::any_of(*dims, [](const Dim& d) { return d.is_unknown(); })) return;
   if (type.is_static() && is_constant(*dims))
-    hold(node.results[0],
-         Tensor::of<int64_t>(constant_shape(type.shape), constant_shape(*dims)).converted(type.dtype));
+    hold(node.results[0], Tensor::of<int64_t>(constant_shape(type.shape), constant_shape(*dims)).converted(type.dtype));
   set(node.results[0], *std::move(dims));
 }
 
