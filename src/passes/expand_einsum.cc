@@ -1,7 +1,8 @@
 // einsum as transposes, sums and products of matrices: dimensions are those of batches (in both operands and the
 // result), of sums (in both alone), of rows and of columns (in one operand and the result), and what one operand has
 // alone is summed before. Of more than two operands those two are multiplied first that give the fewest dimensions,
-// which stand for them. A letter that repeats in an operand is its diagonal, every (n + 1)-th element.
+// which stand for them. A letter that repeats in an operand is its diagonal, every (n + 1)-th element. Products of
+// integers, which no kernel sums up as it goes, are a tensor of their own where they are few.
 //
 // Sizes of one letter may differ where one of them is 1. Where that is so whatever the sizes, the operand is taken not
 // to have the letter. Where a run decides it, batches broadcast in the product, and both operands are expanded along
@@ -19,6 +20,8 @@ namespace hone {
 namespace {
 
 using List = std::vector<int64_t>;
+
+constexpr int64_t kMostProducts = 1 << 20;  // of integers that lie in memory: some MB
 
 bool contains(const Labels& labels, Label label) { return std::ranges::find(labels, label) != labels.end(); }
 
@@ -40,7 +43,7 @@ class Expansion {
     std::map<Label, Dim> sizes;
     for (const Term& term : terms_) {
       const TensorType& type = g_.type(term.value);
-      if (!is_float(type.dtype) || type.is_packed() || !type.ranked) return false;
+      if (type.is_packed() || !type.ranked) return false;
       for (size_t axis = 0; axis < term.labels.size(); ++axis) {
         const Dim& size = type.shape[axis];
         if (size == Dim(0)) return false;
@@ -51,7 +54,12 @@ class Expansion {
         if ((repeats || terms_.size() > 2) && !(first == size)) return false;
       }
     }
-    return true;
+    if (is_float(g_.type(terms_[0].value).dtype)) return true;
+    int64_t products = 1;
+    for (const auto& [label, size] : sizes)
+      if (size.is_constant())
+        products = std::min(products * std::min(size.constant(), kMostProducts), kMostProducts + 1);
+    return products <= kMostProducts;
   }
 
   // Of the einsum's type.
@@ -220,6 +228,14 @@ class Expansion {
     return shape == g_.type(value).shape ? value : ops::reshape(g_, {.x = value, .shape = shape});
   }
 
+  // Of [..., rows, k] and [..., columns, k], [..., rows, columns].
+  ValueId multiplied(ValueId left, ValueId right) {
+    if (is_float(g_.type(left).dtype)) return ops::matmul(g_, {.a = left, .b = right, .transpose_b = 1});
+    const ValueId rows = ops::unsqueeze(g_, {.x = left, .axes = List{-2}}),
+                  columns = ops::unsqueeze(g_, {.x = right, .axes = List{-3}});
+    return ops::reduce_sum(g_, {.x = ops::mul(g_, {rows, columns}), .axes = List{-1}, .keepdims = 0});
+  }
+
   // `sizes`: of the result of all; `is_left` says what of both the product has.
   template <class IsLeft>
   Term product(const Term& a, const Term& b, const IsLeft& is_left, const Shape& sizes) {
@@ -235,7 +251,7 @@ class Expansion {
     for (Label label : b.labels)
       if (!contains(a.labels, label)) columns.push_back(label);
     const ValueId left = as_matrices(a, batches, rows, summed), right = as_matrices(b, batches, columns, summed);
-    Term result{ops::matmul(g_, {.a = left, .b = right, .transpose_b = 1}), batches};
+    Term result{multiplied(left, right), batches};
     Shape shape = sizes_of(a, batches);
     for (size_t i = 0; i < in_result; ++i)
       shape[i] = sizes[static_cast<size_t>(std::ranges::find(equation_.result, batches[i]) - equation_.result.begin())];
@@ -275,6 +291,8 @@ Graph expand_einsum(Graph graph, const PassContext&) {
 }  // namespace
 
 extern constinit const PassDef expand_einsum_def{
-    .name = "expand_einsum", .doc = "einsum of floats → transposes, sums and matmuls.", .run = expand_einsum};
+    .name = "expand_einsum",
+    .doc = "einsum → transposes, sums and matmuls, or products of integers.",
+    .run = expand_einsum};
 
 }  // namespace hone
