@@ -40,6 +40,7 @@ Support lower_running(const Lowering& lowering, Prepared& prepared) {
   const Graph& graph = lowering.graph;
   const Node& node = graph.node(step.group.anchor);
   const ValueId x = node.operands[0];
+  if (step.group.nodes.size() > 1) return {"a group with other nodes"};  // made for rows or columns
   if (graph.type(x).is_packed()) return {"running sums of packed elements"};
   const Shape shape = lowering.shape(x);
   const bool whole = node.op != &cumsum_def && node.op != &cumprod_def;
