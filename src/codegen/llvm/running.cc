@@ -1,7 +1,8 @@
-// Running sums and products: a vector of neighbouring runs, or one run, step by step along the axis.
+// Running sums, products and extremes: a vector of neighbouring runs, or one run, step by step along the axis.
 #include "codegen/kernels/running/plan.h"
 #include "codegen/llvm/emit.h"
 #include "codegen/llvm/emit_def.h"
+#include "codegen/llvm/reduction.h"
 
 namespace hone {
 namespace {
@@ -55,16 +56,26 @@ class RunningEmitter {
   }
 
   llvm::Type* wide() const {  // of totals
-    llvm::Type* own = is_float_ ? e_.f64 : e_.scalar_type(compute_scalar(plan_.dtype));
+    llvm::Type* own = e_.scalar_type(scalar());
     return plan_.single ? own : e_.vec(own);
   }
-  Value* nothing() const {
-    if (!is_float_) return llvm::ConstantInt::get(wide(), plan_.product);
-    return llvm::ConstantFP::get(wide(), plan_.product);
+  using Joins = RunningPlan::Joins;
+  Scalar scalar() const { return is_float_ ? Scalar::f64 : compute_scalar(plan_.dtype); }
+  Reduction::Kind kind() const {
+    return plan_.joins == Joins::max   ? Reduction::Kind::max
+           : plan_.joins == Joins::min ? Reduction::Kind::min
+                                       : Reduction::Kind::sum;
+  }
+
+  Value* nothing() {
+    if (plan_.joins == Joins::product && is_float_) return llvm::ConstantFP::get(wide(), 1);
+    if (plan_.joins == Joins::product) return llvm::ConstantInt::get(wide(), 1);
+    Value* all = reduction_identity(e_, kind(), scalar());
+    return plan_.single ? llvm::cast<llvm::Constant>(all)->getSplatValue() : all;
   }
   Value* joined(Value* total, Value* element) {
-    if (is_float_) return plan_.product ? e_.b.CreateFMul(total, element) : e_.b.CreateFAdd(total, element);
-    return plan_.product ? e_.b.CreateMul(total, element) : e_.b.CreateAdd(total, element);
+    if (plan_.joins != Joins::product) return emit_reduction(e_, kind(), scalar(), total, element);
+    return is_float_ ? e_.b.CreateFMul(total, element) : e_.b.CreateMul(total, element);
   }
 
   Value* load(Value* pointer, Value* mask) {

@@ -13,6 +13,8 @@ Support supports(const RunningPlan& plan, const Target&) {
     return {fmt::format("elements of type {}", to_string(plan.dtype))};
   if (plan.dtype == DType::f16 || plan.dtype == DType::bf16)
     return {fmt::format("sums that are rounded to {}", to_string(plan.dtype))};
+  if ((plan.joins == RunningPlan::Joins::max || plan.joins == RunningPlan::Joins::min) && is_float(plan.dtype))
+    return {fmt::format("extremes of {}", to_string(plan.dtype))};
   return {};
 }
 
@@ -24,15 +26,19 @@ Launch launch(const RunningPlan&, const Target& target, KernelArgs& args) {
 }
 
 std::string describe(const RunningPlan& plan, const Target& target) {
-  return fmt::format("{}{} of {}, {} at a time", plan.whole ? "" : "running ", plan.product ? "products" : "sums",
+  constexpr const char* kNames[] = {"sums", "products", "maxima", "minima"};
+  return fmt::format("{}{} of {}, {} at a time", plan.whole ? "" : "running ", kNames[static_cast<size_t>(plan.joins)],
                      to_string(plan.dtype), plan.single ? 1 : target.lanes());
 }
 
-bool takes(const OpDef& op) { return is_one_of(op, {"cumsum", "cumprod", "reduce_prod"}); }
+bool takes(const OpDef& op) {
+  return is_one_of(op, {"cumsum", "cumprod", "reduce_prod", "reduce_sum", "reduce_max", "reduce_min"});
+}
 
 constexpr KernelClass<RunningPlan> running{.name = "running",
-                                           .doc = "running sums and products along an axis, and whole products",
+                                           .doc = "running sums and products along an axis, and reductions of integers",
                                            .takes = takes,
+                                           .precedence = -1,  // behind row and columns, which reduce f32
                                            .lower = lower_running,
                                            .supports = supports,
                                            .launch = launch,
