@@ -42,10 +42,9 @@ struct StoredTensor {
 // count where they are captured from outside.
 std::vector<StoredTensor> stored_tensors(const Graph& graph);
 
-<<<<<<< HEAD
 // As what one use of a stored tensor reads it, behind what only moves elements; in bodies, too.
 ParameterRole role_of_use(const Graph& graph, const Graph::Use& use);
-=======
+
 // Those that bodies (of if, loop, scan, ...) have as constants of their own, and integers there that dequantize_linear
 // reads. Nothing trains them, and each says why; their ids are none of the graph's.
 std::vector<StoredTensor> tensors_in_bodies(const Graph& graph);
@@ -56,7 +55,6 @@ std::vector<StoredTensor> stored_codes(const Graph& graph);
 // Stored weights and tables that nothing reads as they lie, or none of these ops, so that what addresses layers does
 // not see them. Each says why: "linear reads it behind slice".
 std::vector<StoredTensor> unseen_weights(const Graph& graph, std::span<const OpDef* const> seen_by = {});
->>>>>>> gaps
 
 // Whether it is a single number of a formula, such as the 0.5 of a GELU: a rank-0 exponent, bound or epsilon, or a name
 // that exporters make up.
