@@ -166,7 +166,8 @@ TokenizerSettings read_tokenizer_settings(const std::map<std::string, std::strin
     return json;
   };
   const Json config = read(kTokenizerConfig);
-  const std::string of_config = fmt::format("{}: {}", source, kTokenizerConfig);
+  const auto of = [&](const char* name) { return fmt::format("{}: {}", source, name); };
+  const std::string of_config = of(kTokenizerConfig);
   check_settings(config, kSettings, of_config);
   TokenizerSettings settings;
   if (config.is_object()) {
@@ -178,9 +179,8 @@ TokenizerSettings read_tokenizer_settings(const std::map<std::string, std::strin
     read_specials(config, of_config, settings);
     read_decoder(config, of_config, settings);
   }
-  if (const Json map = read("special_tokens_map.json"); map.is_object())
-    read_specials(map, source + ": special_tokens_map.json", settings);
-  read_added(read("added_tokens.json"), source + ": added_tokens.json", settings);
+  if (const Json map = read(kSpecialTokensMap); map.is_object()) read_specials(map, of(kSpecialTokensMap), settings);
+  read_added(read(kAddedTokens), of(kAddedTokens), settings);
   return settings;
 }
 

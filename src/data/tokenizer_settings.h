@@ -8,11 +8,9 @@
 #include <vector>
 
 #include "data/tokenizer_spec.h"
+#include "io/tokenizer_files.h"
 
 namespace hone {
-
-// The first of these, by whose name it rides along with a model.
-inline constexpr const char* kTokenizerConfig = "tokenizer_config.json";
 
 struct TokenizerSettings {
   std::optional<bool> lowercase, strip_accents, handle_chinese_chars, pad_left, truncate_left;

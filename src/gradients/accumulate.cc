@@ -65,6 +65,21 @@ std::vector<ValueId> accumulate_gradients(Graph& graph, std::span<const Seed> se
   return gradients;
 }
 
+std::vector<ValueId> gradients_through(const GradientArgs& a, std::span<const ValueId> results,
+                                       std::span<const ValueId> operands) {
+  std::vector<Seed> seeds;
+  for (size_t i = 0; i < results.size(); ++i)
+    if (a.d_results[i] != kNone) seeds.push_back({results[i], a.d_results[i]});
+  std::vector<ValueId> by;
+  for (size_t i = 0; i < operands.size(); ++i)
+    if (a.wants(i)) by.push_back(operands[i]);
+  const std::vector<ValueId> found = accumulate_gradients(a.graph, seeds, by);
+  std::vector<ValueId> gradients(operands.size(), kNone);
+  for (size_t i = 0, next = 0; i < operands.size(); ++i)
+    if (a.wants(i)) gradients[i] = found[next++];
+  return gradients;
+}
+
 std::vector<char> dependents(const Graph& graph, std::span<const ValueId> by, std::span<const ValueId> given) {
   std::vector<char> depends(graph.value_capacity(), 0);
   for (ValueId id : by) depends[index(id)] = is_differentiable(graph.type(id));

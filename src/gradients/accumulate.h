@@ -21,6 +21,11 @@ struct Seed {
 std::vector<ValueId> accumulate_gradients(Graph& graph, std::span<const Seed> seeds, std::span<const ValueId> by,
                                           std::span<const ValueId> given = {});
 
+// For rules: the gradients of the node's operands where further nodes compute `results` of `operands`, which stand for
+// the node's.
+std::vector<ValueId> gradients_through(const GradientArgs& a, std::span<const ValueId> results,
+                                       std::span<const ValueId> operands);
+
 // --- the steps of it -------------------------------------------------------------------------------------------------
 
 // By value: whether it is one of `by`, plain floats, or is computed from one, and not through a `given` value.

@@ -74,14 +74,8 @@ std::vector<ValueId> gradients_over_planes(const GradientArgs& a, int64_t planes
   const ValueId split = ops::reshape(g, {.x = operands[1], .shape = by_channel});
   std::vector<ValueId> of_plain = operands;
   of_plain[1] = ops::reshape(g, {.x = ops::transpose(g, {.x = split, .perm = perm}), .shape = w});
-  const Seed seed{g.emit(conv_def, of_plain, conv_attributes(a)), a.d_results[0]};
-  std::vector<ValueId> by, gradients(operands.size(), kNone);
-  for (size_t i = 0; i < operands.size(); ++i)
-    if (a.wants(i)) by.push_back(operands[i]);
-  const std::vector<ValueId> found = accumulate_gradients(g, {&seed, 1}, by);
-  for (size_t i = 0, next = 0; i < operands.size(); ++i)
-    if (a.wants(i)) gradients[i] = found[next++];
-  return gradients;
+  const ValueId plain = g.emit(conv_def, of_plain, conv_attributes(a));
+  return gradients_through(a, {&plain, 1}, operands);
 }
 
 std::vector<ValueId> conv_gradient(const GradientArgs& a) {

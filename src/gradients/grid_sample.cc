@@ -15,15 +15,8 @@ std::vector<ValueId> grid_sample_gradient(const GradientArgs& a) {
   for (size_t i = 0; i < node.operands.size(); ++i) node.operands[i] = wide_operand(a, i);
   if (const Support in_nodes = grid_sample_in_nodes(a.graph, node); !in_nodes.supported())
     fail("it samples {}", in_nodes.why);
-  const Seed seed{grid_sample_nodes(a.graph, node), a.d_results[0]};
-  std::vector<ValueId> by;
-  for (size_t i = 0; i < node.operands.size(); ++i)
-    if (a.wants(i)) by.push_back(node.operands[i]);
-  const std::vector<ValueId> found = accumulate_gradients(a.graph, {&seed, 1}, by);
-  std::vector<ValueId> gradients(node.operands.size(), kNone);
-  for (size_t i = 0, next = 0; i < gradients.size(); ++i)
-    if (a.wants(i)) gradients[i] = found[next++];
-  return gradients;
+  const ValueId sampled = grid_sample_nodes(a.graph, node);
+  return gradients_through(a, {&sampled, 1}, node.operands);
 }
 
 // The grid of the maps that give the coordinates themselves, and of the one that gives 1: [1,places,d+1].

@@ -203,19 +203,8 @@ class Layer {
 
 template <const CellKind& kind>
 Values recurrent_gradient(const GradientArgs& a) {
-  Layer layer(a, kind);
-  const Values results = layer.results();
-  std::vector<Seed> seeds;
-  for (size_t i = 0; i < results.size(); ++i)
-    if (a.d_results[i] != kNone) seeds.push_back({results[i], a.d_results[i]});
-  Values by;
-  for (size_t i = 0; i < a.op().operands.size(); ++i)
-    if (a.wants(i)) by.push_back(a.operand(i));
-  const Values found = accumulate_gradients(a.graph, seeds, by);
-  Values gradients(a.op().operands.size(), kNone);
-  for (size_t i = 0, next = 0; i < gradients.size(); ++i)
-    if (a.wants(i)) gradients[i] = found[next++];
-  return gradients;
+  const Values operands = a.op().operands;
+  return gradients_through(a, Layer(a, kind).results(), operands);
 }
 
 }  // namespace

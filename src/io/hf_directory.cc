@@ -50,11 +50,11 @@ int64_t positive_or_zero(const Json& value, const std::string& key, const std::s
 
 TokenizerFiles read_tokenizer(const std::string& folder) {
   TokenizerFiles files;
-  files.tokenizer_json = read_if_present(inside(folder, "tokenizer.json"));
-  files.vocab_txt = read_if_present(inside(folder, "vocab.txt"));
-  for (const char* name : {"tokenizer_config.json", "special_tokens_map.json", "added_tokens.json"})
+  files.tokenizer_json = read_if_present(inside(folder, kTokenizerJson));
+  files.vocab_txt = read_if_present(inside(folder, kVocabTxt));
+  for (const char* name : kTokenizerSettings)
     if (auto text = read_if_present(inside(folder, name))) files.settings[name] = *std::move(text);
-  const std::string settings_path = inside(folder, "tokenizer_config.json");
+  const std::string settings_path = inside(folder, kTokenizerConfig);
   if (const auto settings = read_json_if_present(settings_path)) {
     if (settings->contains("do_lower_case"))
       files.lowercase = json_get<bool>(*settings, "do_lower_case", settings_path);

@@ -4,25 +4,14 @@
 #pragma once
 
 #include <functional>
-#include <map>
-#include <optional>
 #include <string>
 #include <vector>
 
 #include "base/json.h"
 #include "io/hf_weights.h"
+#include "io/tokenizer_files.h"
 
 namespace hone {
-
-// The tokenizer files as text, for data/tokenizer.h.
-struct TokenizerFiles {
-  std::optional<std::string> tokenizer_json;
-  std::optional<std::string> vocab_txt;
-  // What says how they are used, by file: tokenizer_config.json, special_tokens_map.json, added_tokens.json.
-  std::map<std::string, std::string> settings;
-  bool lowercase = true;   // do_lower_case of tokenizer_config.json
-  int64_t max_length = 0;  // tokens a text is cut to: max_seq_length, else model_max_length; 0 when not stated
-};
 
 class HfDirectory {
  public:

@@ -15,12 +15,14 @@
 #include "io/hf_weights.h"
 #include "io/peft.h"
 #include "jobs/save_model.h"
+#include "jobs/untrained_lines.h"
 #include "measure/environment.h"
 #include "ops/calls.h"
 #include "ops/conv_weights.h"
 #include "passes/layer.h"
 #include "passes/pipelines.h"
-#include "train/train_graph.h"
+#include "train/adapters.h"
+#include "train/training_form.h"
 
 namespace hone {
 namespace {
@@ -156,13 +158,83 @@ void set_saved(Graph& graph, const std::vector<NamedTensor>& saved, const Loaded
   graph.reinfer();
 }
 
+// What transformers calls the layers that stand behind an encoder: those have no prefix.
+bool is_of_head(std::string_view label) {
+  static constexpr std::string_view kHeads[] = {"classifier", "pre_classifier", "score",   "qa_outputs", "cls",
+                                                "lm_head",    "mlm_head",       "qa_head", "head",       "heads"};
+  return std::ranges::count(kHeads, label.substr(0, label.find('.'))) > 0;
+}
+
+// The model's folder's config.json; null where it has none.
+Json config_of(const LoadedModel& model) {
+  const auto config = model.files.find("config.json");
+  return config == model.files.end() ? Json() : parse_json(config->second, model.path + ": config.json");
+}
+
+// The class that transformers makes of such a folder, "BertForSequenceClassification"; "" where that is not known.
+std::string architecture_of(const Json& config) {
+  const Json names = config.is_object() ? config.value("architectures", Json()) : Json();
+  return names.is_array() && !names.empty() && names[0].is_string() ? names[0].get<std::string>() : "";
+}
+
+// Names of modules as that class has them: of its encoder behind a prefix where it is one with a head.
+class ModuleNames {
+ public:
+  ModuleNames(const LoadedModel& model, std::string prefix) : path_(model.path), prefix_(std::move(prefix)) {
+    const Json config = config_of(model);
+    architecture_ = architecture_of(config);
+    if (architecture_.empty()) return;
+    of_encoder_ = weight_prefix(config);
+    if (prefix_.empty() && !is_encoder() && !of_encoder_.empty()) prefix_ = of_encoder_ + ".";
+  }
+
+  std::string of(const std::string& label) const {
+    return is_of_head(label) || label.starts_with(prefix_) ? label : prefix_ + label;
+  }
+
+  // Throws Error where the class has no such module, so that PEFT would pass over the tensor.
+  void require_module(const std::string& label) const {
+    if (is_of_head(label) && is_encoder() && prefix_.empty())
+      fail(
+          "{}: {} was trained with the adapters, and {}, which config.json names, has no such layer: PEFT would pass "
+          "over it. Try: --prefix {}. and, in Python, the encoder with a head (AutoModelForSequenceClassification)",
+          path_, label, architecture_, of_encoder_);
+  }
+
+ private:
+  bool is_encoder() const { return architecture_.ends_with("Model"); }
+
+  const std::string path_;
+  std::string architecture_, prefix_, of_encoder_;  // what stands before the encoder's names in a class with a head
+};
+
+// The tensors that were trained beside the adapters, under their modules' names: a bias whose layer's weight was not
+// trained goes with the adapters, others make their module one that was trained whole.
+void add_saved(const Graph& graph, const ModuleNames& names, PeftAdapters& peft) {
+  const auto found = graph.metadata.find(kLoraSaved);
+  if (found == graph.metadata.end()) return;
+  const std::vector<std::string> labels = split(found->second, ',');
+  for (const std::string& label : labels) {
+    const Tensor* tensor = graph.constant(graph.find_constant(label));
+    if (!tensor) continue;
+    names.require_module(label);
+    const std::string module = label.substr(0, label.rfind('.'));
+    const bool is_bias = label.ends_with(".bias") && !std::ranges::count(labels, module + ".weight");
+    (is_bias ? peft.biases : peft.saved).push_back({names.of(label), plain_tensor(*tensor)});
+  }
+}
+
 }  // namespace
 
 Record insert_adapters(const LoadedModel& model, const LoraOptions& options, const std::string& output,
                        const std::string& command) {
-  const Graph graph = run_pass(canonicalise_for_training(model.graph), LoraOptions::kPass, {.options = options});
+  TrainingForm form = training_form(model.graph);
+  const std::vector<StoredTensor> unadapted = unadapted_weights(form.graph);
+  const Graph graph = run_pass(std::move(form.graph), LoraOptions::kPass, {.options = options});
   Record record = adapted_record(model, graph, "adapters inserted", command);
   record.findings.push_back("its outputs are the same as before: what adapters add is 0 until they are trained");
+  for (std::string& line : passed_over_lines(unadapted, form.relaid, "without adapters"))
+    record.findings.push_back(std::move(line));
   write(record, graph, model, output);
   return record;
 }
@@ -200,73 +272,6 @@ Record fuse_adapters(const LoadedModel& model, const FuseLoraOptions& options, c
   write(record, after, model, output);
   return record;
 }
-
-namespace {
-
-// What transformers calls the layers that stand behind an encoder: those have no prefix.
-bool is_of_head(std::string_view label) {
-  static constexpr std::string_view kHeads[] = {"classifier", "pre_classifier", "score",   "qa_outputs", "cls",
-                                                "lm_head",    "mlm_head",       "qa_head", "head",       "heads"};
-  return std::ranges::count(kHeads, label.substr(0, label.find('.'))) > 0;
-}
-
-// The class that transformers makes of the model's folder, "BertForSequenceClassification"; "" where that is not known.
-std::string architecture_of(const LoadedModel& model) {
-  const auto config = model.files.find("config.json");
-  if (config == model.files.end()) return "";
-  const Json json = parse_json(config->second, model.path + ": config.json");
-  const Json names = json.is_object() ? json.value("architectures", Json()) : Json();
-  return names.is_array() && !names.empty() && names[0].is_string() ? names[0].get<std::string>() : "";
-}
-
-// Names of modules as that class has them: of its encoder behind a prefix where it is one with a head.
-class ModuleNames {
- public:
-  ModuleNames(const LoadedModel& model, const std::string& prefix)
-      : model_(model), architecture_(architecture_of(model)), prefix_(prefix) {
-    if (!prefix.empty() || architecture_.empty() || is_encoder()) return;
-    const std::string own = weight_prefix(parse_json(model.files.at("config.json"), "config.json"));
-    if (!own.empty()) prefix_ = own + ".";
-  }
-
-  std::string of(const std::string& label) const {
-    return is_of_head(label) || label.starts_with(prefix_) ? label : prefix_ + label;
-  }
-
-  // Throws Error where the class has no such module, so that PEFT would pass over the tensor.
-  void require_module(const std::string& label) const {
-    if (is_of_head(label) && is_encoder() && prefix_.empty())
-      fail(
-          "{}: {} was trained with the adapters, and {}, which config.json names, has no such layer: PEFT would pass "
-          "over "
-          "it. Try: --prefix {}. and, in Python, the encoder with a head (AutoModelForSequenceClassification)",
-          model_.path, label, architecture_, weight_prefix(parse_json(model_.files.at("config.json"), "config.json")));
-  }
-
- private:
-  bool is_encoder() const { return architecture_.ends_with("Model"); }
-
-  const LoadedModel& model_;
-  std::string architecture_, prefix_;
-};
-
-// The tensors that were trained beside the adapters, under their modules' names: a bias whose layer's weight was not
-// trained goes with the adapters, others make their module one that was trained whole.
-void add_saved(const Graph& graph, const ModuleNames& names, PeftAdapters& peft) {
-  const auto found = graph.metadata.find(kLoraSaved);
-  if (found == graph.metadata.end()) return;
-  const std::vector<std::string> labels = split(found->second, ',');
-  for (const std::string& label : labels) {
-    const Tensor* tensor = graph.constant(graph.find_constant(label));
-    if (!tensor) continue;
-    names.require_module(label);
-    const std::string module = label.substr(0, label.rfind('.'));
-    const bool is_bias = label.ends_with(".bias") && !std::ranges::count(labels, module + ".weight");
-    (is_bias ? peft.biases : peft.saved).push_back({names.of(label), plain_tensor(*tensor)});
-  }
-}
-
-}  // namespace
 
 Record export_adapters(const LoadedModel& model, const AdapterExport& options) {
   const Graph& graph = model.graph;

@@ -259,7 +259,8 @@ class Doctor {
       if (tensor.why_not.empty()) weights.push_back(tensor.id);
     if (weights.empty())
       return add(Severity::problem, "it can't be trained: it has no parameters",
-                 parameters_.empty() ? "its constants are integers, or without names" : "the table says why");
+                 parameters_.empty() && form_.others.empty() ? "its constants are integers, or without names"
+                                                             : "the table says why");
     const auto [found, graph, reached] = trainability_of(weights);
     for (const Trainability::Obstacle& obstacle : found.obstacles)
       ++untrainable_[{graph.node(obstacle.node).op->name, obstacle.why}];
@@ -383,7 +384,7 @@ class Doctor {
                             tensor.why_not.empty() ? std::string("yes") : "no: " + tensor.why_not});
     };
     for (const StoredTensor& tensor : parameters_) add(tensor);
-    for (const StoredTensor& tensor : form_.codes) add(tensor);
+    for (const StoredTensor& tensor : form_.others) add(tensor);
     return table;
   }
 
@@ -450,7 +451,7 @@ class Doctor {
     Section section{"Diagnosis", {}};
     if (!unsupported_.empty()) section.blocks.emplace_back(unsupported_table());
     if (!interpreted_.empty()) section.blocks.emplace_back(interpreted_table());
-    if (!parameters_.empty() || !form_.codes.empty()) section.blocks.emplace_back(parameters_table());
+    if (!parameters_.empty() || !form_.others.empty()) section.blocks.emplace_back(parameters_table());
     if (!untrainable_.empty()) section.blocks.emplace_back(untrainable_table());
     section.blocks.emplace_back(formats_table());
     if (speed_) section.blocks.emplace_back(speed_block());

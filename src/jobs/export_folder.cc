@@ -16,6 +16,7 @@
 #include "base/mapped_file.h"
 #include "base/stop.h"
 #include "base/temporary.h"
+#include "io/tokenizer_files.h"
 #include "io/weight_layouts.h"
 #include "ir/bodies.h"
 #include "jobs/text_inputs.h"
@@ -124,14 +125,13 @@ void write_companions(const LoadedModel& model, const fs::path& folder) {
   }
   // What texts are cut to, where Hugging Face's tokenizers look for it.
   const int64_t length = max_tokens(model);
-  const bool has_tokenizer = model.files.contains("tokenizer.json") || model.files.contains("vocab.txt");
-  if (length < 1 || !has_tokenizer) return;
-  const auto stated = model.files.find("tokenizer_config.json");
+  if (length < 1 || !has_tokenizer(model.files)) return;
+  const auto stated = model.files.find(kTokenizerConfig);
   Json settings = stated == model.files.end() ? Json::object() : parse_json(stated->second, stated->first);
   settings["model_max_length"] = length;
   if (const auto lowercase = model.graph.metadata.find("tokenizer.lowercase"); lowercase != model.graph.metadata.end())
     settings["do_lower_case"] = lowercase->second == "true";
-  write_file((folder / "tokenizer_config.json").string(), settings.dump(2));
+  write_file((folder / kTokenizerConfig).string(), settings.dump(2));
 }
 
 void check_read_back(const std::string& path, const Weights& weights) {

@@ -76,10 +76,14 @@ class Search {
 
 }  // namespace
 
-void require_finite_weights(const Graph& graph, const Graph& original) {
+std::vector<std::string> nonfinite_weights(const Graph& graph, const Graph& original) {
   Search search(original);
   for_each_graph(graph, [&](const Graph& each) { search.look_at(each); });
-  std::vector<std::string>& faults = search.faults;
+  return search.faults;
+}
+
+void require_finite_weights(const Graph& graph, const Graph& original) {
+  std::vector<std::string> faults = nonfinite_weights(graph, original);
   if (faults.empty()) return;
   constexpr size_t kMostListed = 5;
   const size_t all = faults.size();

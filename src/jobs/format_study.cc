@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "jobs/finite_weights.h"
 #include "jobs/text_inputs.h"
 
 namespace hone {
@@ -302,13 +303,20 @@ OutputDistance distance_of(const DistanceValues& values) {
   return d;
 }
 
+OutputDistance FormatStudy::distance(const OutputMeasure& measure, const Graph& changed) const {
+  if (nonfinite_weights(changed, graph).empty()) return measure(changed);
+  OutputDistance none{.error = INFINITY, .error_ci95 = {0, INFINITY}};
+  if (metric()) none.figure = {.value = NAN};
+  return none;
+}
+
 FormatStudy::Measured FormatStudy::measured(const std::string& key, const std::function<Changed()>& change) {
   constexpr size_t kOne = std::tuple_size_v<DistanceValues>;
   const auto values = known.get<2 * kOne + 2>(key, [&] {
     const Changed changed = change();
     std::array<double, 2 * kOne + 2> all;
-    auto end = std::ranges::copy(values_of(selection()(changed.graph)), all.begin()).out;
-    end = std::ranges::copy(values_of(judge()(changed.graph)), end).out;
+    auto end = std::ranges::copy(values_of(distance(selection(), changed.graph)), all.begin()).out;
+    end = std::ranges::copy(values_of(distance(judge(), changed.graph)), end).out;
     std::ranges::copy(changed.figures, end);
     return all;
   });

@@ -79,6 +79,9 @@ class FormatStudy {
     std::array<double, 2> figures;
   };
   Measured measured(const std::string& key, const std::function<Changed()>& change);
+  // Of a changed model by one of the two. One with weights that are no numbers, which no file may have, is as far away
+  // as can be and its figure is none, whatever the samples show of it.
+  OutputDistance distance(const OutputMeasure& measure, const Graph& changed) const;
   std::string text_of(const OutputDistance& held_out);  // "output error 0.012 (0.010-0.014)", and the metric
 
   const LoadedModel model;

@@ -9,6 +9,7 @@
 #include "io/artefact.h"
 #include "io/hf_directory.h"
 #include "io/onnx/import_model.h"
+#include "io/tokenizer_files.h"
 #include "ir/row_keys.h"
 #include "models/find_model.h"
 #include "passes/pipelines.h"
@@ -35,8 +36,8 @@ LoadedModel load_folder(const std::string& path, const std::vector<std::string>&
   model.weight_files = folder.weights().paths();
   model.files["config.json"] = folder.config().dump();
   const TokenizerFiles& tokenizer = folder.tokenizer();
-  if (tokenizer.tokenizer_json) model.files["tokenizer.json"] = *tokenizer.tokenizer_json;
-  else if (tokenizer.vocab_txt) model.files["vocab.txt"] = *tokenizer.vocab_txt;
+  if (tokenizer.tokenizer_json) model.files[kTokenizerJson] = *tokenizer.tokenizer_json;
+  else if (tokenizer.vocab_txt) model.files[kVocabTxt] = *tokenizer.vocab_txt;
   else return model;
   model.files.insert(tokenizer.settings.begin(), tokenizer.settings.end());
   model.graph.metadata["tokenizer.lowercase"] = tokenizer.lowercase ? "true" : "false";

@@ -20,10 +20,13 @@
 #include "jobs/save_model.h"
 #include "jobs/scratch_folder.h"
 #include "jobs/train_model.h"
+#include "jobs/untrained_lines.h"
 #include "measure/environment.h"
+#include "ops/calls.h"
 #include "passes/pipelines.h"
 #include "prune/loss_gradients.h"
 #include "train/train_graph.h"
+#include "train/training_form.h"
 
 namespace hone {
 namespace {
@@ -71,12 +74,17 @@ int64_t weight_count(const Graph& graph) { return sizes(graph).parameters; }
 
 std::string percent(double share) { return fmt::format("{:.2f} %", 100 * share); }
 
+// What reads weights that are pruned, and tables, of which no one expects it.
+constexpr const OpDef* kSeen[] = {&linear_def, &conv_def, &gather_def};
+
 class Pruner {
  public:
   Pruner(const LoadedModel& model, const PruneModelOptions& options) : model_(model), options_(options) { check(); }
 
   Record run() {
-    original_ = canonicalise_for_training(model_.graph);
+    TrainingForm form = training_form(model_.graph);
+    original_ = std::move(form.graph);
+    passed_over_ = passed_over_lines(unseen_weights(original_, kSeen), form.relaid, "unpruned");
     LoadedModel current = model_;
     current.graph = original_;
     const auto stages = options_.schedule.schedule == "one-shot" ? int64_t{1} : options_.schedule.stages;
@@ -237,6 +245,7 @@ class Pruner {
                   .sections = {{"Pruned", {table()}}},
                   .machine = describe(environment()),
                   .manifest = {}};
+    record.findings.insert(record.findings.end(), passed_over_.begin(), passed_over_.end());
     record.findings.insert(record.findings.end(), trained_.begin(), trained_.end());
     record.findings.push_back(size_finding(options_.output, saved, model_));
     add_check(record, options_.output, saved);
@@ -251,7 +260,7 @@ class Pruner {
   const PruneModelOptions& options_;
   Graph original_;
   std::vector<PrunedPart> parts_;
-  std::vector<std::string> trained_;
+  std::vector<std::string> trained_, passed_over_;
   ScratchFolder scratch_;
 };
 

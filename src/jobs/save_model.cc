@@ -6,6 +6,7 @@
 #include "base/staged_files.h"
 #include "base/text.h"
 #include "io/artefact.h"
+#include "io/tokenizer_files.h"
 #include "ir/row_keys.h"
 #include "jobs/finite_weights.h"
 #include "jobs/verify_written.h"
@@ -82,11 +83,11 @@ std::string size_finding(const std::string& path, const SavedModel& saved, const
   const bool carries = fs::is_directory(source.path);
   for (const auto& [name, content] : source.files)
     if (carries && (name != kConfigFile || !path.ends_with(".onnx"))) original += static_cast<int64_t>(content.size());
-  const bool has_tokenizer = source.files.contains("tokenizer.json") || source.files.contains("vocab.txt");
   return fmt::format("{}: {}, {:.1f} % of {}'s {} (whole files, {}what is not packed included)", path,
                      human_bytes(static_cast<double>(saved.bytes)),
                      100.0 * static_cast<double>(saved.bytes) / static_cast<double>(original), source.name,
-                     human_bytes(static_cast<double>(original)), carries && has_tokenizer ? "the tokenizer and " : "");
+                     human_bytes(static_cast<double>(original)),
+                     carries && has_tokenizer(source.files) ? "the tokenizer and " : "");
 }
 
 void add_check(Record& record, const std::string& path, const SavedModel& saved) {

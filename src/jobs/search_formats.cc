@@ -345,7 +345,7 @@ class FormatSearch {
 OutputDistance FoundFormats::distance(std::span<const int> choice) {
   return distance_of(study.known.get<std::tuple_size_v<DistanceValues>>("whole\n" + candidates.text(choice), [&] {
     const auto start = std::chrono::steady_clock::now();
-    const OutputDistance d = study.selection()(candidates.with(choice));
+    const OutputDistance d = study.distance(study.selection(), candidates.with(choice));
     choice_seconds.push_back(milliseconds_since(start) / 1000);
     return values_of(d);
   }));
@@ -354,7 +354,7 @@ OutputDistance FoundFormats::distance(std::span<const int> choice) {
 OutputDistance FoundFormats::judged(std::span<const int> choice) {
   if (!study.data.judging) return distance(choice);
   return distance_of(study.known.get<std::tuple_size_v<DistanceValues>>(
-      "held out\n" + candidates.text(choice), [&] { return values_of(study.judge()(candidates.with(choice))); }));
+      "held out\n" + candidates.text(choice), [&] { return values_of(study.distance(study.judge(), candidates.with(choice))); }));
 }
 
 FoundFormats search_formats(const AllocateFormatsOptions& options, FormatStudy& study) {

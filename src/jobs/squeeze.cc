@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "base/hash.h"
+#include "io/tokenizer_files.h"
 #include "jobs/agreement.h"
 #include "jobs/bench.h"
 #include "jobs/evaluate.h"
@@ -18,7 +19,7 @@ namespace {
 constexpr uint64_t kMadeUpRuns = 16;  // when there are neither texts nor given inputs
 
 bool reads_texts(const LoadedModel& model) {
-  if (!model.files.contains("tokenizer.json") && !model.files.contains("vocab.txt")) return false;
+  if (!has_tokenizer(model.files)) return false;
   for (ValueId v : model.graph.arguments()) {
     const std::string& label = model.graph.value(v).label;
     if (label != "input_ids" && label != "attention_mask" && label != "token_type_ids") return false;

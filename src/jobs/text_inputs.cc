@@ -3,6 +3,7 @@
 #include <charconv>
 
 #include "base/error.h"
+#include "io/tokenizer_files.h"
 #include "ir/row_keys.h"
 
 namespace hone {
@@ -31,16 +32,16 @@ int64_t least_of(const LoadedModel& model, std::initializer_list<const char*> ke
 
 Tokenizer tokenizer_of(const LoadedModel& model) {
   TokenizerSettings settings = read_tokenizer_settings(model.files, model.path);
-  if (const auto json = model.files.find("tokenizer.json"); json != model.files.end())
-    return Tokenizer::from_json(json->second, model.path + ": tokenizer.json", settings);
-  const auto vocab = model.files.find("vocab.txt");
+  if (const auto json = model.files.find(kTokenizerJson); json != model.files.end())
+    return Tokenizer::from_json(json->second, fmt::format("{}: {}", model.path, kTokenizerJson), settings);
+  const auto vocab = model.files.find(kVocabTxt);
   if (vocab == model.files.end())
-    fail("{}: has no tokenizer (tokenizer.json or vocab.txt); give token ids with --input", model.path);
+    fail("{}: has no tokenizer ({} or {}); give token ids with --input", model.path, kTokenizerJson, kVocabTxt);
   // Files of earlier versions carry no settings but this one.
   if (const auto lowercase = model.graph.metadata.find("tokenizer.lowercase");
       lowercase != model.graph.metadata.end() && !model.files.contains(kTokenizerConfig))
     settings.lowercase = lowercase->second == "true";
-  return Tokenizer::from_vocab(vocab->second, settings, model.path + ": vocab.txt");
+  return Tokenizer::from_vocab(vocab->second, settings, fmt::format("{}: {}", model.path, kVocabTxt));
 }
 
 int64_t most_tokens(const LoadedModel& model) { return least_of(model, {"tokenizer.max_length", kPositions}); }

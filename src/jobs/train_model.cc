@@ -26,6 +26,7 @@
 #include "jobs/untrained_lines.h"
 #include "measure/environment.h"
 #include "measure/memory.h"
+#include "ops/calls.h"
 #include "passes/pipelines.h"
 #include "train/adapters.h"
 #include "train/head.h"
@@ -118,6 +119,14 @@ std::string memory_line(const TrainingMemory& m) {
       m.teacher > 0 ? fmt::format(", {} of the teacher", bytes(m.teacher)) : "");
 }
 
+// "3 tensors (a, b, c) are".
+std::string listed(std::vector<std::string> names) {
+  constexpr size_t kNamed = 8;
+  const size_t all = names.size();
+  if (all > kNamed) names.resize(kNamed), names.push_back("…");
+  return fmt::format("{} tensor{} ({}) {}", all, all == 1 ? "" : "s", fmt::join(names, ", "), all == 1 ? "is" : "are");
+}
+
 class Job {
  public:
   Job(const TrainModelOptions& options, const Say& say) : options_(options), say_(say) {}
@@ -198,6 +207,7 @@ class Job {
     if (!o.teacher.empty()) open_teacher();
     std::vector<std::string> rules = o.rule, of_adapters;
     if (const LoraOptions lora = lora_options(o); !lora.rule.empty() || has_adapters(fitted_)) {
+      if (!lora.rule.empty()) say_passed_over(unadapted_weights(fitted_), "without adapters");
       AdaptedModel adapted = adapt_for_training(std::move(fitted_), lora);
       fitted_ = std::move(adapted.graph);
       of_adapters = std::move(adapted.rules);
@@ -205,7 +215,10 @@ class Job {
     }
     if (o.learn_scales && o.qat.empty())
       fail("learn-scales is given, and no formats: qat names them, e.g. --qat op:linear=int4.channel");
-    if (!o.qat.empty()) round_weights(rules);
+    if (!o.qat.empty()) {
+      round_weights(rules);
+      say_passed_over(unseen_weights(fitted_), "unrounded");
+    }
     if (teacher_) {
       fitted_ = with_projections(std::move(fitted_), teacher_->graph(), static_cast<uint64_t>(o.seed));
       for (ValueId layer : fitted_.constants())
@@ -213,26 +226,27 @@ class Job {
           of_adapters.insert(of_adapters.begin(), kProjectionRule);
     }
     rules.insert(rules.end(), of_adapters.begin(), of_adapters.end());
-    graphs_ =
-        make_train_graphs(fitted_, {.loss = {.loss = loss_for(o, needs),
-                                             .label_smoothing = o.label_smoothing,
-                                             .class_weights = class_weights(o.class_weights, *data_)},
-                                    .groups = {.rules = rules, .decay = optimizer_.decay, .decay_all = o.decay_all},
-                                    .optimizer = optimizer_.def,
-                                    .optimizer_options = optimizer_.options,
-                                    .clip_norm = o.clip_norm,
-                                    .clip_value = o.clip_value,
-                                    .dropout = o.dropout,
-                                    .dropout_layers = o.dropout_layers,
-                                    .adapter_dropout = lora_dropout(fitted_),
-                                    .seed = static_cast<uint64_t>(o.seed),
-                                    .recompute = o.recompute,
-                                    .accumulate = o.parts > 1,
-                                    .ranks = ranks(),
-                                    .keep_zeros = o.keep_zeros,
-                                    .packer = packer_.get(),
-                                    .distillation = distillation(),
-                                    .sizes = [this](const Graph& evaluate) { return largest_batch(evaluate); }});
+    graphs_ = make_train_graphs(
+        fitted_,
+        {.loss = {.loss = loss_for(o, needs),
+                  .label_smoothing = o.label_smoothing,
+                  .class_weights = class_weights(o.class_weights, *data_)},
+         .groups = {.rules = rules, .decay = optimizer_.decay, .decay_all = o.decay_all, .untrainable = form_.others},
+         .optimizer = optimizer_.def,
+         .optimizer_options = optimizer_.options,
+         .clip_norm = o.clip_norm,
+         .clip_value = o.clip_value,
+         .dropout = o.dropout,
+         .dropout_layers = o.dropout_layers,
+         .adapter_dropout = lora_dropout(fitted_),
+         .seed = static_cast<uint64_t>(o.seed),
+         .recompute = o.recompute,
+         .accumulate = o.parts > 1,
+         .ranks = ranks(),
+         .keep_zeros = o.keep_zeros,
+         .packer = packer_.get(),
+         .distillation = distillation(),
+         .sizes = [this](const Graph& evaluate) { return largest_batch(evaluate); }});
     fitted_ = without_compared_layers(std::move(fitted_));
     data_->fit(inference_graph(graphs_.evaluate));
     say(data_->fit_norms(graphs_, ranks()));
@@ -241,9 +255,8 @@ class Job {
     say(fmt::format("{} weights in {} tensors are trained, {} tensors are frozen{}", facts_.trained,
                     graphs_.parameters.size(), graphs_.frozen.size(),
                     facts_.head.empty() ? "" : "; new: " + facts_.head));
-    std::vector<StoredTensor> others = form_.codes;
-    others.insert(others.end(), graphs_.others.begin(), graphs_.others.end());
-    for (const std::string& line : untrained_lines(others, form_.relaid)) say(line);
+    for (const std::string& line : untrained_lines(graphs_.others, form_.relaid)) say(line);
+    say_types();
   }
 
   void open_teacher() {
@@ -301,6 +314,24 @@ class Job {
   Bindings largest_batch(const Graph& evaluate) {
     data_->fit(inference_graph(evaluate));
     return data_->largest(evaluate, options_.training.parts * ranks(), data_->train());
+  }
+
+  void say_passed_over(const std::vector<StoredTensor>& unseen, std::string_view how) const {
+    for (const std::string& line : passed_over_lines(unseen, form_.relaid, how)) say(line);
+  }
+
+  // What happens to tensors of fewer bits that are trained.
+  void say_types() {
+    std::vector<std::string> rounded, wide;
+    const std::vector<Relaid> at_last = rounded_at_last();
+    for (const TrainedParameter& p : graphs_.parameters) {
+      if (std::ranges::count(at_last, p.name, &Relaid::name)) rounded.push_back(p.name);
+      if (std::ranges::count(form_.computed_in_own_type, p.name)) wide.push_back(p.name);
+    }
+    if (!rounded.empty())
+      say(listed(rounded) + " trained in f32 and written in the type of the file, rounded to nearest");
+    if (!wide.empty())
+      say(listed(wide) + " trained and written in f32: the model computes in the type that the file has them in");
   }
 
   void say_sizes() {
@@ -378,6 +409,10 @@ class Job {
           teacher_->plan(data_->largest_of_teacher(teacher_->graph(), options_.training.parts * ranks()));
     say(memory_line(facts_.memory));
     run.validated = options_.validated;
+    if (const std::vector<Relaid> rounded = rounded_at_last(); !rounded.empty())
+      run.as_written = [rounded](const auto& name, const Tensor& value) {
+        return rounded_as_stored(rounded, name, value);
+      };
     if (is_first()) prepare_folder();
     if (has_checkpoint_) {
       run.resume();
@@ -388,6 +423,20 @@ class Job {
     auto parameters = trainer.parameters();
     std::erase_if(parameters, [](const auto& parameter) { return is_projection(parameter.first); });
     return with_trained(fitted_, parameters);
+  }
+
+  // Tensors whose type in the file is of fewer bits than they were trained in. Adapted models lie as hone has them, and
+  // what was trained against rounding is rounded to its format instead.
+  std::vector<Relaid> rounded_at_last() const {
+    std::vector<Relaid> rounded;
+    if (has_adapters(fitted_)) return rounded;
+    for (const Relaid& relaid : form_.relaid) {
+      const ValueId id = fitted_.find_constant(relaid.name);
+      const auto is_rounding = [&](const Graph::Use& use) { return fitted_.node(use.node).op == &fake_quant_def; };
+      if (relaid.type != DType::f32 && id != kNone && std::ranges::none_of(fitted_.uses(id), is_rounding))
+        rounded.push_back(relaid);
+    }
+    return rounded;
   }
 
   // Sums have the same bits everywhere, and so must have what is computed of them: by the same instructions, too.

@@ -74,6 +74,7 @@ TrainingOutcome TrainingRun::run(const Progress& progress) {
     const Checkpoint best = load_checkpoint(best_path());
     trainer_.restore(best.tensors, best_->step, best_path());
   }
+  if (as_written) trainer_.change_parameters(as_written);
   if (best_) {
     tell(progress, fmt::format("validation of the weights of step {}", best_->step));
     best_ = validate(true);

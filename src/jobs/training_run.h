@@ -47,10 +47,14 @@ class TrainingRun {
   void resume();              // from the last checkpoint; of rank 0
   void share_what_resumed();  // what that has given rank 0
 
+  // What the written file has of a final parameter or statistic; empty: the same.
+  std::function<Tensor(const std::string& name, const Tensor& value)> as_written = {};
+
   // Called after each validation; what it throws ends the run.
   std::function<void(const Validation&)> validated = {};
 
-  // Trains to the end; the trainer (that of rank 0) has the best weights then, or where nothing was validated the last.
+  // Trains to the end; the trainer (that of rank 0) has the best weights then, or where nothing was validated the last,
+  // as they are written.
   TrainingOutcome run(const Progress& progress);
 
   std::string last_path() const { return folder_ + "/last.safetensors"; }

@@ -8,6 +8,7 @@
 #include "data/word_vocabulary.h"
 #include "io/artefact.h"
 #include "io/artefact_size.h"
+#include "io/tokenizer_files.h"
 #include "ir/flops.h"
 #include "jobs/build_model.h"
 #include "jobs/finite_weights.h"
@@ -111,7 +112,7 @@ LoadedModel TrialLife::start(const TrialPlan& plan) const {
                           ? build_model({.model = plan.model, .set = plan.build, .weights = "", .seed = options_.seed})
                           : load_model(plan.model, plan.inputs);
   if (!options_.tokenizer.empty()) model.files[fs::path(options_.tokenizer).filename()] = read_file(options_.tokenizer);
-  if (!vocabulary_.empty()) model.files["vocab.txt"] = vocabulary_;
+  if (!vocabulary_.empty()) model.files[kVocabTxt] = vocabulary_;
   if (!options_.inherit.empty()) {
     if (!plan.is_built())
       fail("{} has weights; only what hone build builds can inherit those of {}", plan.model, options_.inherit);

@@ -1,7 +1,8 @@
-// What training leaves as it is, in sentences.
+// What training, adapters, rounding and pruning leave as it is, in sentences.
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "train/training_form.h"
@@ -12,5 +13,10 @@ namespace hone {
 // those of the file. Statistics of batch norms and numbers of formulas, which no one expects to be trained, are left
 // out.
 std::vector<std::string> untrained_lines(const std::vector<StoredTensor>& others, const std::vector<Relaid>& relaid);
+
+// Likewise of weights that a verb does not see (unseen_weights): "2 weights stay without adapters: a [4,4], b [4,4]
+// (linear reads it behind slice)".
+std::vector<std::string> passed_over_lines(const std::vector<StoredTensor>& unseen, const std::vector<Relaid>& relaid,
+                                           std::string_view how);
 
 }  // namespace hone

@@ -60,13 +60,16 @@ void check_sizes(const Graph& graph, const RunSizes& sizes, std::span<const Valu
 
 namespace {
 
+// Whether an op has an operand beside others of which it takes as many elements as there are.
+bool takes_none(const OpDef* op) { return op == &concat_def || op == &scatter_elements_def || op == &scatter_nd_def; }
+
 template <class IsEmpty>
 Support elements_support(const Graph& graph, const Group& group, IsEmpty is_empty) {
   for (NodeId n : group.nodes) {
     const Node& node = graph.node(n);
     for (ValueId v : node.results)
       if (is_empty(v)) return {fmt::format("%{} has no elements", graph.value(v).name)};
-    if (node.op == &concat_def) continue;
+    if (takes_none(node.op)) continue;
     for (ValueId v : node.operands)
       if (v != kNone && is_empty(v)) return {fmt::format("%{} has no elements", graph.value(v).name)};
   }

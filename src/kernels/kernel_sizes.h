@@ -23,8 +23,8 @@ void check_constant_sizes(const Graph& graph);
 void check_sizes(const Graph& graph, const RunSizes& sizes, std::span<const ValueId> values,
                  std::span<const ValueId> in_memory);
 
-// Kernels run over elements that exist: a group with a value that has none is interpreted. Operands of concat may be
-// empty.
+// Kernels run over elements that exist: a group with a value that has none is interpreted. What concat and scatters
+// put beside other elements may be empty.
 Support sizes_support(const Graph& graph, const Group& group, const RunSizes& sizes);
 Support elements_support(const Graph& graph, const Group& group);  // whatever open sizes are
 

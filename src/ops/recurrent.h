@@ -102,12 +102,12 @@ CellStep make_rnn_step(const Attributes& attributes);
 CellStep make_gru_step(const Attributes& attributes);
 CellStep make_lstm_step(const Attributes& attributes);
 
-struct Cell {
+struct RecurrentCell {
   std::string_view name;
   const CellKind& kind;
   CellStep (*step)(const Attributes& attributes);
 };
-inline constexpr Cell kCells[] = {
+inline constexpr RecurrentCell kRecurrentCells[] = {
     {"rnn", kRnnCell, make_rnn_step}, {"gru", kGruCell, make_gru_step}, {"lstm", kLstmCell, make_lstm_step}};
 
 }  // namespace hone

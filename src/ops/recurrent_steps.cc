@@ -10,9 +10,9 @@ constexpr auto kAttributes =
     recurrent_attributes(AttributeSpec{"cell", AttributeKind::string, true, "rnn, gru or lstm"}, kLinearBeforeReset,
                          kInputForget, kRoundState);
 
-const Cell& cell_of(const Attributes& attributes) {
+const RecurrentCell& cell_of(const Attributes& attributes) {
   const std::string name = attributes.get<std::string>("cell");
-  for (const Cell& cell : kCells)
+  for (const RecurrentCell& cell : kRecurrentCells)
     if (cell.name == name) return cell;
   fail("cell is \"{}\"; accepted: rnn, gru, lstm", name);
 }
@@ -37,7 +37,7 @@ std::vector<TensorType> infer(const InferArgs& a) {
 }
 
 std::vector<Tensor> eval(const EvalArgs& a) {
-  const Cell& cell = cell_of(a.attributes);
+  const RecurrentCell& cell = cell_of(a.attributes);
   const auto operands = with_absent_w(a);
   EvalArgs shifted = a;
   shifted.operands = operands;

@@ -14,6 +14,11 @@ namespace {
 
 constexpr int64_t kBeyond = std::numeric_limits<int32_t>::max();
 
+// As an end these two are no position, as None in Python: a walk goes on to the last element it comes to, backward too.
+bool is_no_end(const Dim& end) {
+  return end.is_constant() && (end.constant() == kBeyond || end.constant() == std::numeric_limits<int64_t>::max());
+}
+
 bool is_never_negative(const Dim& dim) { return dim.least().value_or(-1) >= 0; }
 
 bool is_negative(const Dim& dim) { return (Dim(0) - dim).least().value_or(0) > 0; }
@@ -51,7 +56,7 @@ std::optional<SliceRun> slice_run(const Dim& start, const Dim& end, int64_t step
   const bool constant_start = start.is_constant() && start.constant() >= 0;
   const auto first = backward ? clamped_start(forward_bound(start), length)
                               : clamped(forward_bound(start), length, constant_start || length.is_constant());
-  const auto last = clamped(forward_bound(end), length, !backward && length.is_constant());
+  const auto last = clamped(is_no_end(end) ? length : forward_bound(end), length, !backward && length.is_constant());
   if (!first || !last) return std::nullopt;
   const Dim span = is_negative(*last - *first) ? Dim(0) : *last - *first;
   const Dim from = backward ? length - 1 - *first : *first, to = backward ? from - span : from + span;

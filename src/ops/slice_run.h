@@ -1,6 +1,7 @@
 // Which positions of an axis a slice takes: negative bounds count from the end, and what lies outside the axis is
 // clamped, as ONNX's Slice-13 says it: the start of a backward walk to [0, length - 1], so that one before the axis
-// takes its first element, where NumPy takes none.
+// takes its first element, where NumPy takes none. An end of 2^31 - 1 or 2^63 - 1 is none, in a backward walk as well,
+// as ONNX Runtime reads it; one beside these lies behind the axis, where a backward walk is empty.
 #pragma once
 
 #include <optional>

@@ -16,10 +16,11 @@ void expect_one_for_each_axis(size_t repeats, size_t rank) {
 std::vector<TensorType> infer_tile(const InferArgs& a) {
   const std::optional<Shape> repeats = dims_argument(a, 1, "repeats");
   if (!repeats) {
-    if (!a.has(1) || !a[1].ranked) return {plain_type(a[0].dtype, Shape(a[0].rank(), Dim::unknown()))};
-    expect_rank(a[1], 1, 1, "computed_repeats");
-    if (a[1].shape[0].is_constant())
-      expect_one_for_each_axis(static_cast<size_t>(a[1].shape[0].constant()), a[0].rank());
+    if (a.has(1) && a[1].ranked) {
+      expect_rank(a[1], 1, 1, "computed_repeats");
+      if (a[1].shape[0].is_constant())
+        expect_one_for_each_axis(static_cast<size_t>(a[1].shape[0].constant()), a[0].rank());
+    }
     return {plain_type(a[0].dtype, Shape(a[0].rank(), Dim::unknown()))};
   }
   expect_one_for_each_axis(repeats->size(), a[0].rank());

@@ -145,6 +145,7 @@ class Coupling {
     axes[0] = x[0];
     axes[1] = w[0];
     for (size_t i = 2; i < w.size(); ++i) dropped_.insert({node.operands[1], static_cast<int>(i)});
+    keep_places(x, node);
     if (groups == 1) {
       tie(x[1], w[1], node);
     } else {
@@ -169,6 +170,11 @@ class Coupling {
       if (node.operands[i] != kNone && !of(node.operands[i]).empty())
         tie(axes[axis], of(node.operands[i]).back(), node);
     for (size_t i = 0; i < node.results.size(); ++i) of(node.results[i]) = axes;
+  }
+
+  // Windows move over what lies along an axis behind the channels.
+  void keep_places(const Axes& x, const Node& node) {
+    for (size_t i = 2; i < x.size(); ++i) keep(x[i], name_of(node));
   }
 
   bool attention(const Node& node) {
@@ -221,6 +227,7 @@ class Coupling {
   // Batch and channels stay, places are new.
   void window(const Node& node) {
     Axes axes(graph_.type(node.results[0]).rank());
+    keep_places(of(node.operands[0]), node);
     axes[0] = of(node.operands[0])[0];
     axes[1] = of(node.operands[0])[1];
     for (ValueId result : node.results) of(result) = axes;
@@ -259,7 +266,8 @@ class Coupling {
   }
 
   // Runs of dimensions with the same number of elements on both sides. A dimension that stays keeps its indices; where
-  // channels and places become one dimension, each channel is tied to its places there.
+  // channels and places become one dimension, each channel is tied to its places there; where channels fall into
+  // groups, as those of a group norm do, a group goes as a whole.
   bool view(const Node& node) {
     const Shape &from = graph_.type(node.operands[0]).shape, &to = graph_.type(node.results[0]).shape;
     const Axes& x = of(node.operands[0]);
@@ -286,6 +294,7 @@ class Coupling {
     return true;
   }
 
+  // Dimensions i0 to i of `from` are dimensions j0 to j of `to`.
   bool map_run(const Axes& x, const Shape& from, size_t i0, size_t i, Axes& axes, const Shape& to, size_t j0, size_t j,
                const Node& node) {
     std::vector<size_t> source, target;
@@ -300,25 +309,45 @@ class Coupling {
     }
     const auto with_atoms = std::ranges::count_if(source, tracked);
     if (with_atoms == 0) return true;
-    if (with_atoms > 1 || target.size() != 1) {
-      for (size_t a : source) keep(x[a], name_of(node));
-      return true;
-    }
     const size_t channel = *std::ranges::find_if(source, tracked);
-    int64_t inner = 1, outer = 1;
-    bool after = false;
-    if (!to[target[0]].is_constant() || to[target[0]].constant() > kMostTracked) {
-      keep(x[channel], name_of(node));
-      return true;
-    }
-    for (size_t a : source) {
-      if (a == channel) after = true;
-      else (after ? inner : outer) *= from[a].constant();
-    }
-    for (int64_t o = 0; o < outer; ++o)
-      for (int atom : x[channel])
-        for (int64_t n = 0; n < inner; ++n) axes[target[0]].push_back(atom);
+    Dim outer = 1, inner = 1;
+    for (size_t a : source)
+      if (a != channel) (a < channel ? outer : inner) = (a < channel ? outer : inner) * from[a];
+    std::string why;
+    if (with_atoms > 1) why = "joins them with others";
+    else if (target.size() == 1) why = join(x[channel], outer, inner, axes[target[0]]);
+    else why = divide(x[channel], outer, to, target, axes);
+    if (!why.empty())
+      for (size_t a : source)
+        keep(x[a], fmt::format("{} (%{}) {}", node.op->name, graph_.value(node.results[0]).name, why));
     return true;
+  }
+
+  // Channels with `outer` before and `inner` behind them become one dimension. Gives why they can't be followed there.
+  std::string join(const Atoms& channels, const Dim& outer, const Dim& inner, Atoms& joined) {
+    if (!outer.is_constant() || !inner.is_constant()) return "joins them with a number of places that is left open";
+    const Dim all = outer * inner * Dim(static_cast<int64_t>(channels.size()));
+    if (!all.is_constant() || all.constant() > kMostTracked) return "makes more of them than are followed";
+    for (int64_t o = 0; o < outer.constant(); ++o)
+      for (int atom : channels) joined.insert(joined.end(), static_cast<size_t>(inner.constant()), atom);
+    return "";
+  }
+
+  // Channels with `outer` before them lie along several dimensions: those of the first behind `outer` are groups of
+  // channels, or parts of each. Gives why they can't be followed there.
+  std::string divide(const Atoms& channels, const Dim& outer, const Shape& to, const std::vector<size_t>& target,
+                     Axes& axes) {
+    Dim before = 1;
+    auto at = target.begin();
+    for (; at != target.end() && before != outer; ++at) before = before * to[*at];
+    if (at == target.end() || !to[*at].is_constant() || to[*at].constant() > kMostTracked) return "mixes them";
+    const auto length = static_cast<size_t>(to[*at].constant()), count = channels.size();
+    if (length == 0 || (length % count != 0 && count % length != 0))
+      return fmt::format("puts {} of them into {} places", count, length);
+    Atoms& divided = axes[*at];
+    for (size_t i = 0; i < length; ++i) divided.push_back(channels[i * count / length]);
+    for (size_t c = 0; c < count; ++c) forest_.unite(channels[c], divided[c * length / count]);
+    return "";
   }
 
   bool concat(const Node& node) {
@@ -362,6 +391,7 @@ class Coupling {
     if (op == &max_pool_def || op == &avg_pool_def) return window(node), true;
     if (op == &reduce_mean_def || op == &reduce_sum_def || op == &reduce_max_def) return reduction(node);
     if (op == &mean_pool_def) {
+      keep(of(node.operands[0])[1], name_of(node));
       of(node.results[0]) = {of(node.operands[0])[0], of(node.operands[0])[2]};
       return true;
     }

@@ -27,7 +27,7 @@ bool applies(const Graph& graph, const Node& node) {
 
 class Layer {
  public:
-  Layer(Graph& graph, const Node& node, const Cell& cell) : g_(graph), node_(node), cell_(cell) {}
+  Layer(Graph& graph, const Node& node, const RecurrentCell& cell) : g_(graph), node_(node), cell_(cell) {}
 
   std::vector<ValueId> expanded() {
     const Shape& w = g_.type(node_.operands[kW]).shape;
@@ -70,10 +70,10 @@ class Layer {
 
   Graph& g_;
   const Node& node_;
-  const Cell& cell_;
+  const RecurrentCell& cell_;
 };
 
-void expand(Graph& graph, NodeId id, const Cell& cell) {
+void expand(Graph& graph, NodeId id, const RecurrentCell& cell) {
   const Node node = graph.node(id);
   graph.set_insertion_point(id);
   const std::vector<ValueId> results = Layer(graph, node, cell).expanded();
@@ -83,7 +83,7 @@ void expand(Graph& graph, NodeId id, const Cell& cell) {
 }
 
 Graph expand_recurrent(Graph graph, const PassContext&) {
-  for (const Cell& cell : kCells)
+  for (const RecurrentCell& cell : kRecurrentCells)
     for (NodeId id : graph.nodes(cell.name))
       if (applies(graph, graph.node(id))) expand(graph, id, cell);
   graph.erase_unused_constants();

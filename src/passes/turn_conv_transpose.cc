@@ -11,7 +11,7 @@
 namespace hone {
 namespace {
 
-// Lines and planes of f32 whose result has exactly as many places of the window as x has elements.
+// What is f32 and whose result has exactly as many places of the window as x has elements.
 bool is_gradient(const Graph& graph, const Node& node) {
   const TensorType &x = graph.type(node.operands[0]), &w = graph.type(node.operands[1]),
                    &y = graph.type(node.results[0]);
@@ -19,7 +19,7 @@ bool is_gradient(const Graph& graph, const Node& node) {
     return v == kNone || (graph.type(v).dtype == DType::f32 && !graph.type(v).is_packed());
   };
   if (graph.constant(node.operands[1]) || !std::ranges::all_of(node.operands, is_f32)) return false;
-  if (!x.ranked || !w.ranked || !y.ranked || x.rank() > 4 || !is_constant(w.shape)) return false;
+  if (!x.ranked || !w.ranked || !y.ranked || !is_constant(w.shape)) return false;
   const auto has_none = [](const TensorType& type) {
     return std::ranges::find(type.shape, Dim(0)) != type.shape.end();
   };
@@ -54,7 +54,7 @@ Graph turn_conv_transpose(Graph graph, const PassContext&) {
 
 extern constinit const PassDef turn_conv_transpose_def{
     .name = "turn_conv_transpose",
-    .doc = "conv_transpose over one or two dimensions with computed weights → conv_input_gradient.",
+    .doc = "conv_transpose with computed weights → conv_input_gradient.",
     .run = turn_conv_transpose};
 
 }  // namespace hone

@@ -48,4 +48,9 @@ AdaptedModel adapt_for_training(Graph model, LoraOptions options) {
   return adapted;
 }
 
+std::vector<StoredTensor> unadapted_weights(const Graph& model) {
+  static constexpr const OpDef* kAdaptable[] = {&linear_def, &conv_def, &gather_def};
+  return unseen_weights(model, kAdaptable);
+}
+
 }  // namespace hone

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "passes/lora.h"
+#include "train/parameters.h"
 
 namespace hone {
 
@@ -17,5 +18,8 @@ struct AdaptedModel {
 // `model` is in training form and has a last layer, which gets no adapter. Adds adapters where the options have a rule;
 // without one the model has some. Throws Error as new_adapters() and attach_adapters() do.
 AdaptedModel adapt_for_training(Graph model, LoraOptions options);
+
+// Stored weights that no rule gives adapters, and why: adapters stand beside layers that read theirs as it lies.
+std::vector<StoredTensor> unadapted_weights(const Graph& model);
 
 }  // namespace hone

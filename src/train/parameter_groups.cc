@@ -113,7 +113,8 @@ bool is_parameter(const StoredTensor& tensor, const Rule* rule) {
 
 TrainableConstants choose_trainable(const Graph& graph, const GroupOptions& options) {
   if (!(options.decay >= 0) || !std::isfinite(options.decay)) fail("decay is {}; accepted: 0 and above", options.decay);
-  const std::vector<StoredTensor> stored = stored_tensors(graph);
+  std::vector<StoredTensor> stored = stored_tensors(graph);
+  stored.insert(stored.end(), options.untrainable.begin(), options.untrainable.end());
   const std::vector<Rule> rules(options.rules.begin(), options.rules.end());
   std::vector<bool> used(rules.size(), false);
   std::map<std::tuple<double, double, bool>, std::vector<ValueId>> groups;

@@ -25,6 +25,7 @@ struct GroupOptions {
   std::vector<std::string> rules;
   double decay = 0;
   bool decay_all = false;  // else biases, scales and shifts of normalisations have none without a rule
+  std::vector<StoredTensor> untrainable = {};  // no constants of the graph: to be named with the others
 };
 
 struct TrainableConstants {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <span>
 #include <string_view>
 
 #include "base/regex.h"
@@ -39,7 +40,8 @@ struct Reader {
   const Graph* graph;
   NodeId node;
   size_t operand;
-  ValueId value;  // what it reads
+  ValueId value;    // what it reads
+  std::string way;  // what the tensor passes first: "behind slice", "in a body of if"; "": nothing
 };
 
 bool moves_first(const Graph& graph, const Node& node) {
@@ -65,20 +67,23 @@ bool moves_only(const Graph& graph, const Node& node, size_t operand) {
   return operand == 0 && moves_first(graph, node);
 }
 
-void collect_readers(const Graph& graph, ValueId value, std::vector<Reader>& readers);
+void collect_readers(const Graph& graph, ValueId value, std::vector<Reader>& readers, const std::string& way = "");
 
-void collect_readers(const Graph& graph, const Graph::Use& use, std::vector<Reader>& readers) {
+void collect_readers(const Graph& graph, const Graph::Use& use, std::vector<Reader>& readers,
+                     const std::string& way = "") {
   const Node& node = graph.node(use.node);
   const auto operand = static_cast<size_t>(use.operand);
+  const auto way_by = [&](const char* what) { return way.empty() ? what + std::string(node.op->name) : way; };
   if (const std::optional<Capture> capture = capture_at(node, operand))
-    collect_readers(*capture->body, capture->input, readers);
+    collect_readers(*capture->body, capture->input, readers, way_by("in a body of "));
   else if (moves_only(graph, node, operand))
-    for (ValueId result : node.results) collect_readers(graph, result, readers);
-  else readers.push_back({&graph, use.node, operand, node.operands[operand]});
+    for (ValueId result : node.results)
+      collect_readers(graph, result, readers, node.op == &fake_quant_def ? way : way_by("behind "));
+  else readers.push_back({&graph, use.node, operand, node.operands[operand], way});
 }
 
-void collect_readers(const Graph& graph, ValueId value, std::vector<Reader>& readers) {
-  for (const Graph::Use& use : graph.uses(value)) collect_readers(graph, use, readers);
+void collect_readers(const Graph& graph, ValueId value, std::vector<Reader>& readers, const std::string& way) {
+  for (const Graph::Use& use : graph.uses(value)) collect_readers(graph, use, readers, way);
 }
 
 // The value that ops change only element by element or in shape, a few steps on.
@@ -191,12 +196,9 @@ void judge(StoredTensor& stored, const Tensor& tensor, const std::vector<Reader>
   if (readers.empty()) return refuse("nothing that is computed reads it", false);
   if (tensor.elements() == 0) return refuse("without elements", false);
   if (stored.role == ParameterRole::none) {
-    const bool statistic = std::ranges::all_of(readers, [](const Reader& reader) {
-      const OpDef* const op = reader.graph->node(reader.node).op;
-      return op == &batch_norm_def || op == &batch_norm_train_def;
-    });
-    return refuse(statistic ? "a statistic of a batch norm" : "read as an argument, not as numbers that are learned",
-                  false);
+    return refuse(
+        is_statistic(stored) ? "a statistic of a batch norm" : "read as an argument, not as numbers that are learned",
+        false);
   }
   const bool is_free = stored.role == ParameterRole::number || stored.role == ParameterRole::weight ||
                        stored.role == ParameterRole::table;
@@ -230,6 +232,13 @@ StoredTensor described(const Graph& graph, ValueId id) {
   return stored;
 }
 
+// Why a body keeps a tensor that could be trained around it.
+std::string why_in_body(const Graph& graph, NodeId id) {
+  const Node& node = graph.node(id);
+  return fmt::format("a weight of a body of {} (%{}), whose results have sizes that depend on data", node.op->name,
+                     graph.value(node.results[0]).name);
+}
+
 }  // namespace
 
 std::string_view to_string(ParameterRole role) {
@@ -251,6 +260,66 @@ ParameterRole role_of_use(const Graph& graph, const Graph::Use& use) {
   ParameterRole role = ParameterRole::none;
   for (const Reader& reader : readers) role = std::min(role, role_of(reader));
   return role;
+}
+
+std::vector<StoredTensor> stored_codes(const Graph& graph) {
+  std::vector<StoredTensor> codes;
+  for (NodeId id : graph.nodes(dequantize_linear_def)) {
+    const Value& value = graph.value(graph.operand(id, 0));
+    if (value.kind != ValueKind::constant || value.label.empty()) continue;
+    codes.push_back({.id = graph.operand(id, 0),
+                     .name = value.label,
+                     .shape = value.constant->shape(),
+                     .ops = {"dequantize_linear"},
+                     .why_not = fmt::format("codes of {} that dequantize_linear reads", to_string(value.type.dtype)),
+                     .can_be = false});
+  }
+  return codes;
+}
+
+std::vector<StoredTensor> tensors_in_bodies(const Graph& graph) {
+  std::vector<StoredTensor> found;
+  for (NodeId id : graph.nodes()) {
+    for (const Graph& body : graph.node(id).subgraphs) {
+      const size_t own = found.size();
+      for (const auto& tensors : {stored_tensors(body), stored_codes(body)})
+        found.insert(found.end(), tensors.begin(), tensors.end());
+      for (StoredTensor& tensor : std::span(found).subspan(own)) {
+        tensor.id = kNone;
+        tensor.can_be = false;
+        if (tensor.why_not.empty()) tensor.why_not = why_in_body(graph, id);
+      }
+      const std::vector<StoredTensor> deeper = tensors_in_bodies(body);
+      found.insert(found.end(), deeper.begin(), deeper.end());
+    }
+  }
+  return found;
+}
+
+std::vector<StoredTensor> unseen_weights(const Graph& graph, std::span<const OpDef* const> seen_by) {
+  std::vector<StoredTensor> unseen;
+  for (StoredTensor& tensor : stored_tensors(graph)) {
+    const bool is_weight = tensor.role == ParameterRole::weight || tensor.role == ParameterRole::table;
+    if (!is_weight || tensor.shape.size() < 2 || (!tensor.why_not.empty() && tensor.can_be)) continue;
+    std::vector<Reader> readers;
+    collect_readers(graph, tensor.id, readers);
+    const auto op_of = [](const Reader& reader) { return reader.graph->node(reader.node).op; };
+    const auto sees = [&](const Reader& reader) {
+      return reader.way.empty() && (seen_by.empty() || std::ranges::count(seen_by, op_of(reader)) > 0);
+    };
+    if (std::ranges::any_of(readers, sees)) continue;
+    const Reader& first = readers.front();
+    tensor.why_not = fmt::format("{} reads it{}{}", op_of(first)->name, first.way.empty() ? "" : " ", first.way);
+    unseen.push_back(std::move(tensor));
+  }
+  return unseen;
+}
+
+bool is_statistic(const StoredTensor& tensor) {
+  const auto is_norm = [](const std::string& op) {
+    return op == batch_norm_def.name || op == batch_norm_train_def.name;
+  };
+  return tensor.role == ParameterRole::none && !tensor.ops.empty() && std::ranges::all_of(tensor.ops, is_norm);
 }
 
 bool is_literal(const StoredTensor& tensor) {

@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <set>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -44,8 +45,22 @@ std::vector<StoredTensor> stored_tensors(const Graph& graph);
 // As what one use of a stored tensor reads it, behind what only moves elements; in bodies, too.
 ParameterRole role_of_use(const Graph& graph, const Graph::Use& use);
 
+// Those that bodies (of if, loop, scan, ...) have as constants of their own, and integers there that dequantize_linear
+// reads. Nothing trains them, and each says why; their ids are none of the graph's.
+std::vector<StoredTensor> tensors_in_bodies(const Graph& graph);
+
+// Integers of the graph's own nodes that dequantize_linear reads, which nothing trains either.
+std::vector<StoredTensor> stored_codes(const Graph& graph);
+
+// Stored weights and tables that nothing reads as they lie, or none of these ops, so that what addresses layers does
+// not see them. Each says why: "linear reads it behind slice".
+std::vector<StoredTensor> unseen_weights(const Graph& graph, std::span<const OpDef* const> seen_by = {});
+
 // Whether it is a single number of a formula, such as the 0.5 of a GELU: a rank-0 exponent, bound or epsilon, or a name
 // that exporters make up.
 bool is_literal(const StoredTensor& tensor);
+
+// Whether it is a mean or variance that batch norms carry on.
+bool is_statistic(const StoredTensor& tensor);
 
 }  // namespace hone

@@ -220,6 +220,11 @@ void Trainer::restore(const std::map<std::string, Tensor>& tensors, int64_t step
   steps_ = steps;
 }
 
+void Trainer::change_parameters(const std::function<Tensor(const std::string& name, const Tensor& value)>& change) {
+  evaluate_->forget_laid_out();
+  for (const auto& [name, value] : parameters()) main().set_parameters({{name, own_copy(change(name, value))}});
+}
+
 void Trainer::reset() {
   NamedTensors initial;
   for (ValueId input : graphs_.evaluate.inputs())

@@ -81,6 +81,9 @@ class Trainer {
   // Throws Error, which begins with `source`, unless they are those of these graphs.
   void restore(const std::map<std::string, Tensor>& tensors, int64_t steps, const std::string& source);
 
+  // Parameters become what `change` gives for a name and a value, of the same type.
+  void change_parameters(const std::function<Tensor(const std::string& name, const Tensor& value)>& change);
+
   void reset();  // everything as it was before the first step
 
   // Parameters as they are now, by the names of the model's constants.

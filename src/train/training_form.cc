@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <optional>
 #include <set>
+#include <span>
 
 #include <fmt/format.h>
 
@@ -114,9 +115,14 @@ Tensor after(const Relaid::Step& step, const Tensor& tensor) {
   return tensor.converted(DType::f32);
 }
 
+Relaid as_it_lies(const Graph& graph, ValueId id) {
+  const Tensor& tensor = *graph.constant(id);
+  return {.name = graph.value(id).label, .stored = tensor.shape(), .type = tensor.dtype(), .steps = {}};
+}
+
 // Moves that are all that is read of a tensor become part of it.
 Relaid lay_as_read(Graph& graph, ValueId id) {
-  Relaid relaid{.name = graph.value(id).label, .stored = graph.constant(id)->shape(), .steps = {}};
+  Relaid relaid = as_it_lies(graph, id);
   for (;;) {
     const std::vector<Graph::Use> uses = graph.uses(id);
     if (uses.size() != 1 || graph.use_count(id) != 1) return relaid;
@@ -149,15 +155,14 @@ std::optional<Tensor> before(const Relaid::Step& step, const Tensor& tensor) {
     if (!shape) return std::nullopt;
     return tensor.reshaped(*shape);
   }
-  const Tensor narrow = tensor.converted(std::get<DType>(step));
-  return narrow.converted(tensor.dtype()).same_bits(tensor) ? narrow : tensor;  // what was trained keeps its bits
+  return tensor.converted(std::get<DType>(step));
 }
 
 // The nodes of the steps from the stored tensor on, before all others.
-ValueId moved(Graph& graph, ValueId stored, const Relaid& relaid) {
+ValueId moved(Graph& graph, ValueId stored, std::span<const Relaid::Step> steps) {
   graph.set_insertion_point(graph.nodes().empty() ? kNone : graph.nodes().front());
   ValueId value = stored;
-  for (const Relaid::Step& step : relaid.steps) {
+  for (const Relaid::Step& step : steps) {
     if (const auto* perm = std::get_if<Permutation>(&step)) value = ops::transpose(graph, {.x = value, .perm = *perm});
     else if (const auto* shapes = std::get_if<Relaid::Reshaped>(&step)) {
       Shape to = to_shape(shapes->to);
@@ -172,18 +177,33 @@ ValueId moved(Graph& graph, ValueId stored, const Relaid& relaid) {
   return value;
 }
 
+// Of a stored [K,N] that linear has as [N,K]: what makes more bits of it. None: it is no such matrix.
+std::optional<std::vector<Relaid::Step>> steps_to_product(const Relaid& relaid) {
+  std::vector<Relaid::Step> widening;
+  std::vector<Permutation> orders;
+  for (const Relaid::Step& step : relaid.steps) {
+    if (std::holds_alternative<Relaid::Reshaped>(step)) return std::nullopt;
+    if (const auto* perm = std::get_if<Permutation>(&step)) orders.push_back(*perm);
+    else widening.push_back(step);
+  }
+  if (orders.size() != 1 || orders[0] != Permutation{1, 0}) return std::nullopt;
+  return widening;
+}
+
 // linear by the transpose of a stored [K,N] as the matmul and addition that it was.
-void write_products(Graph& graph, ValueId relaid, ValueId stored) {
+void write_products(Graph& graph, ValueId relaid, ValueId stored, std::span<const Relaid::Step> widening) {
+  ValueId factor = kNone;
   for (const Graph::Use& use : graph.uses(relaid)) {
     const Node node = graph.node(use.node);
     if (node.op != &linear_def || use.operand != 1 || node.operands[0] == relaid) continue;
+    if (factor == kNone) factor = moved(graph, stored, widening);
     const bool has_bias = node.operands.size() > 2 && node.operands[2] != kNone;
     if (!has_bias) {
-      replace_node(graph, use.node, ops::Matmul{.a = node.operands[0], .b = stored});
+      replace_node(graph, use.node, ops::Matmul{.a = node.operands[0], .b = factor});
       continue;
     }
     graph.set_insertion_point(use.node);
-    const ValueId product = ops::matmul(graph, {.a = node.operands[0], .b = stored});
+    const ValueId product = ops::matmul(graph, {.a = node.operands[0], .b = factor});
     graph.set_insertion_point(kNone);
     replace_node(graph, use.node, ops::Add{.a = product, .b = node.operands[2]});
   }
@@ -196,37 +216,44 @@ void put_back(Graph& graph, const Relaid& relaid) {
   for (auto step = relaid.steps.rbegin(); stored && step != relaid.steps.rend(); ++step)
     stored = before(*step, *stored);
   if (!stored) return;
+  if (stored->dtype() != relaid.type) stored = stored->converted(relaid.type);
+  if (relaid.steps.empty()) return graph.set_constant(id, *std::move(stored));
   graph.set_label(id, "");
   const ValueId as_stored = graph.add_constant(relaid.name, *std::move(stored));
-  const auto* const perm = relaid.steps.size() == 1 ? std::get_if<Permutation>(&relaid.steps[0]) : nullptr;
-  if (perm && *perm == Permutation{1, 0}) write_products(graph, id, as_stored);
-  if (graph.use_count(id) > 0) graph.replace_all_uses(id, moved(graph, as_stored, relaid));
+  if (const auto widening = steps_to_product(relaid)) write_products(graph, id, as_stored, *widening);
+  if (graph.use_count(id) > 0) graph.replace_all_uses(id, moved(graph, as_stored, relaid.steps));
 }
 
-std::vector<StoredTensor> codes_of(const Graph& graph) {
-  std::vector<StoredTensor> codes;
-  for (NodeId id : graph.nodes(dequantize_linear_def)) {
-    const Value& value = graph.value(graph.operand(id, 0));
-    if (value.kind != ValueKind::constant || value.label.empty()) continue;
-    codes.push_back({.id = graph.operand(id, 0),
-                     .name = value.label,
-                     .shape = value.constant->shape(),
-                     .ops = {"dequantize_linear"},
-                     .why_not = fmt::format("codes of {} that dequantize_linear reads", to_string(value.type.dtype)),
-                     .can_be = false});
-  }
-  return codes;
+// Whether ops compute in the type that the constant has: as f32 it would change types of results, or be read in a body.
+bool decides_types(Graph& graph, ValueId id) {
+  const Tensor stored = *graph.constant(id);
+  const std::vector<Graph::Use> uses = graph.uses(id);
+  if (std::ranges::any_of(uses, [&](const auto& use) { return !graph.node(use.node).subgraphs.empty(); })) return true;
+  const auto types_with = [&](const Tensor& value) {
+    graph.set_constant(id, value);
+    std::vector<DType> types;
+    for (const Graph::Use& use : uses) {
+      graph.reinfer(use.node);
+      for (ValueId result : graph.node(use.node).results) types.push_back(graph.type(result).dtype);
+    }
+    return types;
+  };
+  const std::vector<DType> of_floats = types_with(stored.converted(DType::f32));
+  return types_with(stored) != of_floats;
 }
 
 }  // namespace
 
 TrainingForm training_form(Graph model) {
-  TrainingForm form{.graph = with_merged_weights_apart(with_weights_outside(std::move(model))), .relaid = {}, .codes = {}};
+  TrainingForm form{
+      .graph = with_merged_weights_apart(with_weights_outside(std::move(model))), .relaid = {}, .others = {}};
   Graph& graph = form.graph;
-  form.codes = codes_of(graph);
-  std::set<std::string> stored, kept;
+  form.others = stored_codes(graph);
+  const std::vector<StoredTensor> in_bodies = tensors_in_bodies(graph);
+  std::set<std::string> stored, kept, follow;  // these are statistics of batch norms
   for (const StoredTensor& tensor : stored_tensors(graph)) {
     stored.insert(tensor.name);
+    if (is_statistic(tensor)) follow.insert(tensor.name);
     if (is_kept(graph, tensor) && !has_input(graph, tensor.name) && kept.insert(tensor.name).second)
       graph.make_parameter(tensor.id);
   }
@@ -235,17 +262,24 @@ TrainingForm training_form(Graph model) {
   for (ValueId input : inputs)
     if (kept.contains(graph.value(input).label)) graph.make_constant(input);
   graph.erase_unused_constants();
-  std::erase_if(form.codes, [&](const StoredTensor& tensor) {  // packed, which says as much
+  std::erase_if(form.others, [&](const StoredTensor& tensor) {  // packed, which says as much
     const ValueId id = graph.find_constant(tensor.name);
     return id != kNone && graph.type(id).is_packed();
   });
+  form.others.insert(form.others.end(), in_bodies.begin(), in_bodies.end());
   for (ValueId id : graph.constants()) {
     const Value& value = graph.value(id);
     const bool is_plain = is_float(value.type.dtype) && !value.type.is_packed();
     // What was computed from integers, say, is no tensor of the file.
     if (is_plain && !value.label.empty() && !stored.contains(value.label)) graph.set_label(id, "");
-    if (!kept.contains(value.label)) continue;
-    if (Relaid relaid = lay_as_read(graph, id); !relaid.steps.empty()) form.relaid.push_back(std::move(relaid));
+    const bool is_kept = kept.contains(value.label);
+    if (!is_plain || (!is_kept && !follow.contains(value.label))) continue;
+    Relaid relaid = is_kept ? lay_as_read(graph, id) : as_it_lies(graph, id);
+    if (graph.type(id).dtype != DType::f32 && decides_types(graph, id)) {
+      form.computed_in_own_type.push_back(relaid.name);
+      relaid.type = DType::f32;
+    }
+    if (!relaid.steps.empty() || relaid.type != DType::f32) form.relaid.push_back(std::move(relaid));
   }
   graph.compact();
   return form;
@@ -259,6 +293,11 @@ Graph in_stored_form(Graph graph, const std::vector<Relaid>& relaid) {
   graph.reinfer();
   graph.compact();
   return graph;
+}
+
+Tensor rounded_as_stored(const std::vector<Relaid>& relaid, const std::string& name, const Tensor& value) {
+  const auto found = std::ranges::find(relaid, name, &Relaid::name);
+  return found == relaid.end() ? value : value.converted(found->type).converted(value.dtype());
 }
 
 Extents stored_shape(const std::vector<Relaid>& relaid, const std::string& name, const Extents& own) {

@@ -23,6 +23,13 @@ constexpr Window kDepthwise[] = {
     {"2,24,4,5", "2,24,7,9", "24,1,3,3", "3,3", "7,9", "pads=[1,1,1,1], strides=[2,2], groups=24"},
 };
 
+constexpr Window kVolumes[] = {
+    {"2,12,3,4,5", "2,10,5,8,9", "12,10,3,3,3", "3,3,3", "5,8,9", "pads=[1,1,1,1,1,1], strides=[2,2,2]"},
+    {"2,8,4,6,6", "2,8,8,6,6", "8,4,2,1,1", "2,1,1", "8,6,6", "strides=[2,1,1], groups=2"},
+    {"1,8,2,3,5", "1,6,7,3,6", "8,6,2,1,2", "2,1,2", "7,3,6", "strides=[3,1,1]"},  // one plane of three has no window
+    {"2,8,6,3,4", "2,9,6,3,4", "8,9,3,3,1", "3,3,1", "6,3,4", "pads=[2,1,0,2,1,0], dilations=[2,1,1]"},
+};
+
 void expect_weight_gradient(const Window& at) {
   expect_text_conforms(fmt::format(R"(graph g {{
       %d : f32[{}] = input "d"
@@ -54,6 +61,13 @@ TEST(ConvGradients, OfWeightsAreCompiled) {
 TEST(ConvGradients, OfInputsAreConvolutions) {
   for (const Window& at : kDense) expect_input_gradient(at, "conv conv_input_gradient");
   for (const Window& at : kDepthwise) expect_input_gradient(at, "window conv");
+}
+
+TEST(ConvGradients, OverVolumesGoOverPlanes) {
+  for (const Window& at : kVolumes) {
+    expect_weight_gradient(at);
+    expect_input_gradient(at, "conv conv_input_gradient");
+  }
 }
 
 // Sizes that are symbols, which end before the last window or with it.

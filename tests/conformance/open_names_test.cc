@@ -163,13 +163,21 @@ TEST(OpenNames, TransposedConvolutionsWithComputedWeights) {
   })");
   computed.expect_conforms({{2, 4, 5, 3}, {4, 3, 3, 3}, {3}});
   computed.expect_conforms({{1, 4, 1, 1}, {4, 3, 3, 3}, {3}});
+  OpenNames volume(R"(graph g {
+    %x : f32[b,4,d,h,w] = input "x"
+    %v : f32[4,1,3,2,3] = input "v"
+    %y = conv_transpose %x, %v {groups=4, strides=[2,1,2], dilations=[1,2,1], pads=[1,0,1,0,1,1]}
+    return %y as "y"
+  })");
+  volume.expect_conforms({{2, 4, 3, 4, 2}, {4, 1, 3, 2, 3}});
+  volume.expect_conforms({{1, 4, 1, 1, 1}, {4, 1, 3, 2, 3}});
 }
 
 TEST(OpenNames, WhatTransposedConvolutionsAreLeftSaysWhy) {
   OpenNames computed(R"(graph g {
     %x : f32[b,2,d,h,w] = input "x"
     %v : f32[2,3,2,2,1] = input "v"
-    %y = conv_transpose %x, %v
+    %y = conv_transpose %x, %v {output_shape=[4, 5, 2]}
     return %y as "y"
   })");
   EXPECT_THAT(computed.why_interpreted({{1, 2, 3, 4, 2}, {2, 3, 2, 2, 1}}),

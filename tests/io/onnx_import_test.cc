@@ -141,6 +141,70 @@ TEST(OnnxImport, FollowsShapesSoThatAReshapeStaysSymbolic) {
   EXPECT_EQ(to_string(import.graph.type(import.graph.outputs()[0].value)), "f32[B,8*S]") << print(import.graph);
 }
 
+// Pads as torch.nn.functional.pad is exported: for each axis before and after, the last axis first, turned around in a
+// matrix of two columns.
+TEST(OnnxImport, FollowsTheSizesOfWindowsThroughPadsThatAreComputed) {
+  for (const auto& [height, padded] : {std::pair("4", "f32[B,6]"), {"H", "f32[B,-3*((2*H)/3)+3*H]"}}) {
+    ModelProto model = model_of_opset(17);
+    GraphProto& graph = *model.mutable_graph();
+    add_input(graph, "x", TensorProto::FLOAT, {"B", height});
+    add_integers(graph, "zero", {0});
+    add_integers(graph, "one", {1});
+    add_integers(graph, "three", {3});
+    add_integers(graph, "no_pads", {0, 0});
+    add_integers(graph, "pairs", {-1, 2});
+    add_integers(graph, "flat", {-1});
+    add_integers(graph, "last", {-1});
+    add_integers(graph, "before_first", {-9});
+    auto& nodes = *graph.mutable_node();
+    add_node(nodes, "Shape", {"x"}, {"shape"});
+    add_node(nodes, "Gather", {"shape", "one"}, {"height"});
+    add_node(nodes, "Neg", {"height"}, {"negative"});
+    add_node(nodes, "Mod", {"negative", "three"}, {"after"});
+    add_attribute(add_node(nodes, "Concat", {"zero", "after", "no_pads"}, {"listed"}), "axis", 0);
+    add_node(nodes, "Reshape", {"listed", "pairs"}, {"matrix"});
+    add_node(nodes, "Slice", {"matrix", "last", "before_first", "zero", "last"}, {"turned"});
+    add_node(nodes, "Transpose", {"turned"}, {"columns"});
+    add_node(nodes, "Reshape", {"columns", "flat"}, {"pads"});
+    add_node(nodes, "Pad", {"x", "pads"}, {"padded"});
+    add_node(nodes, "Add", {"height", "after"}, {"whole"});
+    add_node(nodes, "Div", {"whole", "three"}, {"windows"});
+    add_attribute(add_node(nodes, "Concat", {"flat", "windows", "three"}, {"parts"}), "axis", 0);
+    add_node(nodes, "Reshape", {"padded", "parts"}, {"y"});
+    add_output(graph, "padded");
+    add_output(graph, "y");
+    const Graph read = import_message(model).graph;
+    EXPECT_EQ(to_string(read.type(read.outputs()[0].value)), padded) << print(read);
+    const std::vector<Tensor> y = evaluate(read, {{"x", floats({1, 4}, {1, 2, 3, 4})}});
+    EXPECT_EQ(y[1].shape(), (std::vector<int64_t>{1, 2, 3}));
+    EXPECT_EQ(y[1].to_floats(), (std::vector<float>{1, 2, 3, 4, 0, 0}));
+  }
+}
+
+TEST(OnnxImport, ABranchThatSizesDecideIsTheOnlyOneThatStays) {
+  ModelProto model = model_of_opset(17);
+  GraphProto& graph = *model.mutable_graph();
+  add_input(graph, "x", TensorProto::FLOAT, {"B", "4"});
+  add_integers(graph, "one", {1});
+  add_integers(graph, "seven", {7});
+  auto& nodes = *graph.mutable_node();
+  add_node(nodes, "Shape", {"x"}, {"shape"});
+  add_node(nodes, "Gather", {"shape", "one"}, {"size"});
+  add_node(nodes, "Add", {"size", "size"}, {"twice"});
+  add_node(nodes, "Sub", {"twice", "one"}, {"distances"});
+  add_node(nodes, "Equal", {"distances", "seven"}, {"same"});
+  NodeProto& choice = add_node(nodes, "If", {"same"}, {"y"});
+  for (const auto& [branch, op] : {std::pair("then_branch", "Abs"), {"else_branch", "Neg"}}) {
+    GraphProto& body = add_graph(choice, branch);
+    add_node(*body.mutable_node(), op, {"x"}, {"chosen"});
+    add_output(body, "chosen");
+  }
+  add_output(graph, "y");
+  const Graph read = import_message(model).graph;
+  EXPECT_TRUE(read.nodes("if").empty());
+  EXPECT_EQ(read.nodes("abs").size(), 1u) << print(read);
+}
+
 TEST(OnnxImport, ABodyCapturesWhatIsAroundIt) {
   ModelProto model = model_of_opset(13);
   GraphProto& graph = *model.mutable_graph();

@@ -79,6 +79,13 @@ TEST_F(AdaptersTest, TrainingTouchesAdaptersAndTheLastLayerOnly) {
   expect_close(run(after), run(fused), 1e-4);
 }
 
+TEST_F(AdaptersTest, WeightsThatNoAdapterStandsBesideAreNamed) {
+  const Record record = insert_adapters(load_model(put_graph("sliced.safetensors", kSliced)),
+                                        {.rule = {"op:linear"}, .rank = 1}, folder / "adapted.safetensors", "");
+  EXPECT_THAT(record.findings,
+              testing::Contains("1 weight stays without adapters: pair [4,2] (linear reads it behind slice)"));
+}
+
 TEST_F(AdaptersTest, AreWrittenForPeftAndReadBackToTheBit) {
   for (const bool dora : {false, true}) {
     SCOPED_TRACE(dora);

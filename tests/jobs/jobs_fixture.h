@@ -21,6 +21,20 @@
 
 namespace hone {
 
+// A network of which one layer reads its weight behind a slice.
+inline constexpr const char* kSliced = R"(graph sliced {
+  %x : f32[N,2] = input "x"
+  %p : f32[4,2] = const "pair" {1,-1,2,1,0.5,-2,1,1}
+  %f = slice %p {starts=[0], ends=[2], axes=[0]}
+  %a = linear %x, %f
+  %r = relu %a
+  %w : f32[2,2] = const "middle" {1,2,-1,1}
+  %m = linear %r, %w
+  %v : f32[2,2] = const "last" {1,-2,2,1}
+  %y = linear %m, %v
+  return %y as "logits"
+})";
+
 class JobsTest : public testing::Test {
  protected:
   JobsTest() { bert.write(model); }

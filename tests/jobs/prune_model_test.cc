@@ -51,6 +51,11 @@ TEST_F(PruneModelTest, SparseWeightsAreSaidToBeNoFaster) {
   EXPECT_EQ(table_of(record, "pruned").rows.size(), 12);
 }
 
+TEST_F(PruneModelTest, NamesWeightsThatItPassesOver) {
+  const Record record = prune_model(load_model(put_graph("sliced.safetensors", kSliced)), options({.sparsity = 0.5}));
+  EXPECT_THAT(record.findings, Contains("1 weight stays unpruned: pair [4,2] (linear reads it behind slice)"));
+}
+
 TEST_F(PruneModelTest, StructuresMakeTheModelSmaller) {
   const int64_t before = sizes(canonicalise(load_model(model).graph)).parameters;
   for (const char* structure : {"heads", "neurons", "layers"}) {

@@ -118,5 +118,25 @@ TEST_F(TrainNorms, AndTrainsAsOneThatGoesByThemInTheFile) {
   }
 }
 
+// Types in the file are those of the original, statistics' too.
+TEST_F(TrainNorms, TensorsOfSixteenBitsAreWrittenSo) {
+  TrainModelOptions options = options_for(kByStatistics, 16, 4);
+  std::string text = perceptron(kByStatistics);
+  for (size_t at; (at = text.find("] = const \"")) != std::string::npos;) {
+    text.replace(at, 11, "] = const  \"");
+    text.replace(text.rfind("f32", at), 3, "bf16");
+  }
+  options.model = put_graph("model.safetensors", text);
+  steps_of(options);
+  EXPECT_THAT(said, Contains(HasSubstr("written in the type of the file, rounded to nearest")));
+  const Graph before = load_model(options.model).graph, after = load_model(options.output).graph;
+  for (const char* name : {"first.weight", "norm.weight", "norm.running_var", "last.weight"}) {
+    const Tensor &trained = *after.constant(after.find_constant(name)),
+                 &original = *before.constant(before.find_constant(name));
+    EXPECT_EQ(to_string(trained.type()), to_string(original.type())) << name;
+    EXPECT_FALSE(trained.same_bits(original)) << name;
+  }
+}
+
 }  // namespace
 }  // namespace hone

@@ -120,6 +120,34 @@ TEST(StridedSlice, ClampsBoundsAndWalksBackward) {
             std::string::npos);
 }
 
+// What ONNX Runtime 1.32 gives for x of five elements, of each bound near the ends of 32 and 64 bits.
+TEST(StridedSlice, ReadsExtremesAsOnnxRuntimeDoes) {
+  constexpr int64_t kMost32 = std::numeric_limits<int32_t>::max(), kLeast32 = std::numeric_limits<int32_t>::min(),
+                    kMost = std::numeric_limits<int64_t>::max(), kLeast = std::numeric_limits<int64_t>::min();
+  const auto slice = [](int64_t start, int64_t end, int64_t step) {
+    return call("strided_slice", {iota(5), vector({start}), vector({end}), vector({0}), vector({step})}).to_integers();
+  };
+  const Ints backward{4, 3, 2, 1, 0}, forward{0, 1, 2, 3, 4}, none;
+  for (int64_t end : {kMost32, kMost, kLeast32, kLeast, kLeast32 + 1, kLeast32 - 1, kLeast + 1}) {
+    EXPECT_EQ(slice(4, end, -1), backward) << end;
+    EXPECT_EQ(slice(4, end, -2), (Ints{4, 2, 0})) << end;
+  }
+  for (int64_t end : {kMost32 - 1, kMost32 + 1, kMost - 1}) EXPECT_EQ(slice(4, end, -1), none) << end;
+  for (int64_t start : {kMost32, kMost32 + 1, kMost, kMost - 1}) {
+    EXPECT_EQ(slice(start, -10, -1), backward) << start;
+    EXPECT_EQ(slice(start, 9, 1), none) << start;
+  }
+  for (int64_t start : {kLeast32, kLeast32 - 1, kLeast, kLeast + 1}) {
+    EXPECT_EQ(slice(start, -10, -1), (Ints{0})) << start;
+    EXPECT_EQ(slice(start, 9, 1), forward) << start;
+  }
+  for (int64_t end : {kMost32 - 1, kMost32, kMost32 + 1, kMost}) EXPECT_EQ(slice(0, end, 1), forward) << end;
+  for (int64_t end : {kLeast32, kLeast}) EXPECT_EQ(slice(0, end, 1), none) << end;
+  EXPECT_EQ(types("strided_slice", {"f32[S]"},
+                  {{"axes", Ints{0}}, {"starts", Shape{-1}}, {"ends", Shape{kMost}}, {"steps", Shape{-1}}}),
+            "f32[S]");
+}
+
 TEST(StridedSlice, KnowsSymbolicCountsWhereNoDataDecidesThem) {
   const auto type = [](const Dim& start, const Dim& end, int64_t step, const char* x = "f32[S]") {
     return types("strided_slice", {x},

@@ -7,7 +7,9 @@
 
 #include "ops/calls.h"
 #include "ops/evaluate.h"
+#include "passes/coupled_channels.h"
 #include "prune/prune_weights.h"
+#include "tests/passes/parse_ops.h"
 #include "tests/passes/same_outputs.h"
 #include "tests/support/error_of.h"
 #include "tests/support/normal_tensor.h"
@@ -16,9 +18,20 @@
 namespace hone::test {
 namespace {
 
+// Constants without values are zeros.
+Graph zeros(const std::string& text) {
+  ParseContext context = op_context();
+  context.find_constant = [](std::string_view, const TensorType& type) {
+    return Tensor(type.dtype, constant_shape(type.shape));
+  };
+  return parse_graph(text, context);
+}
+
 class RandomConvnet {
  public:
-  explicit RandomConvnet(uint64_t seed) : random_(seed), is_open_(random_.below(2) == 0) {}
+  // Norms have that many groups at least.
+  explicit RandomConvnet(uint64_t seed, int64_t least_groups = 1)
+      : random_(seed), is_open_(random_.below(2) == 0), least_groups_(least_groups) {}
 
   Graph build() {
     const Dim side = is_open_ ? Dim::symbol("H") : Dim(4);
@@ -34,9 +47,9 @@ class RandomConvnet {
   int64_t any_of(std::vector<int64_t> values) { return values[random_.below(static_cast<uint32_t>(values.size()))]; }
   int64_t channels(ValueId x) const { return graph_.type(x).shape[1].constant(); }
   // A number of groups that the channels fall into.
-  int64_t groups_of(int64_t channels) {
+  int64_t groups_of(int64_t channels, int64_t least = 1) {
     std::vector<int64_t> divisors;
-    for (int64_t d = 1; d <= channels; ++d)
+    for (int64_t d = least; d <= channels; ++d)
       if (channels % d == 0) divisors.push_back(d);
     return any_of(divisors);
   }
@@ -57,7 +70,7 @@ class RandomConvnet {
   // As exporters spell it: a layer norm of [rows, groups, elements], and a scale and a shift for each channel.
   ValueId group_norm(ValueId x) {
     const Shape shape = graph_.type(x).shape;
-    const int64_t groups = groups_of(channels(x));
+    const int64_t groups = groups_of(channels(x), least_groups_);
     const Dim elements = floordiv(shape[1] * shape[2] * shape[3], Dim(groups));
     const ValueId flat = ops::reshape(graph_, {.x = x, .shape = Shape{shape[0], groups, elements}});
     ValueId y = ops::reshape(graph_, {.x = ops::layer_norm(graph_, {.x = flat}), .shape = shape});
@@ -98,6 +111,7 @@ class RandomConvnet {
   Philox random_;
   Graph graph_;
   const bool is_open_;
+  const int64_t least_groups_;
   int weights_ = 0;
 };
 
@@ -127,6 +141,121 @@ TEST(RandomConvnets, StayValidWhateverGoes) {
         expect_valid(graph, {.sparsity = sparsity, .method = "l1", .structure = "channels", .scope = scope});
       }
   }
+}
+
+// The graph with the values of those slices 0.
+Graph zeroed(Graph graph, const std::vector<ChannelUnit>& units) {
+  for (const ChannelUnit& unit : units)
+    for (const ChannelSlice& slice : unit.slices) {
+      const Tensor& tensor = *graph.constant(slice.constant);
+      std::vector<double> values = tensor.to_doubles();
+      int64_t inner = 1;
+      for (size_t axis = static_cast<size_t>(slice.axis) + 1; axis < tensor.shape().size(); ++axis)
+        inner *= tensor.shape()[axis];
+      const int64_t length = tensor.dim(slice.axis);
+      for (int64_t i = 0; i < tensor.elements(); ++i)
+        if (i / inner % length == slice.index) values[static_cast<size_t>(i)] = 0;
+      graph.set_constant(slice.constant, Tensor::from_doubles(tensor.dtype(), tensor.shape(), values));
+    }
+  return graph;
+}
+
+bool has_group_norm(const Graph& graph) { return !graph.nodes("layer_norm").empty(); }
+
+// Groups of a norm do not see each other: without some, the others compute what they did beside zeros.
+TEST(RandomConvnets, ComputeWithoutGroupsWhatTheyDoBesideZeros) {
+  int behind_norms = 0;
+  for (uint64_t seed = 1; seed <= 60; ++seed) {
+    SCOPED_TRACE(fmt::format("seed {}", seed));
+    const Graph graph = RandomConvnet(seed, 2).build();
+    std::vector<ChannelUnit> gone;
+    for (const ChannelFamily& family : channel_families(graph)) {
+      if (!family.kept_because.empty()) continue;
+      const size_t half = family.units.size() / 2;
+      gone.insert(gone.end(), family.units.begin(), family.units.begin() + static_cast<std::ptrdiff_t>(half));
+    }
+    if (gone.empty()) continue;
+    behind_norms += has_group_norm(graph) ? 1 : 0;
+    const Graph left = remove_units(graph, gone);
+    verify(left);
+    Philox rng(seed);
+    const auto inputs = random_inputs(graph, rng);
+    const std::vector<double> want = evaluate(zeroed(graph, gone), inputs)[0].to_doubles(),
+                              got = evaluate(left, inputs)[0].to_doubles();
+    ASSERT_EQ(got.size(), want.size());
+    // Sums of the same terms in another order: a few roundings of the largest.
+    double largest = 1;
+    for (double value : want) largest = std::max(largest, std::abs(value));
+    for (size_t i = 0; i < got.size(); ++i) EXPECT_NEAR(got[i], want[i], 1e-5 * largest);
+  }
+  EXPECT_GE(behind_norms, 20) << "networks with group norms of which groups went";
+}
+
+// conv → norm of 4 groups → grouped conv → norm of 2 groups: units are what both agree on, four channels.
+TEST(GroupNorms, GoInWholeGroupsWithGroupedConvolutions) {
+  const auto text = [](const std::string& elements) {
+    return R"(graph g {
+      %x : f32[B,3,4,4] = input "x"
+      %w : f32[8,3,1,1] = const "stem.weight"
+      %s : f32[8,1,1] = const "norm.weight"
+      %b : f32[8,1,1] = const "norm.bias"
+      %v : f32[8,2,1,1] = const "grouped.weight"
+      %l : f32[2,8] = const "head.weight"
+      %c = conv %x, %w
+      %f = reshape %c {shape=[B,)" +
+           elements + R"(]}
+      %n = layer_norm %f
+      %r = reshape %n {shape=[B,8,4,4]}
+      %m = mul %r, %s
+      %a = add %m, %b
+      %g = conv %a, %v {groups=4}
+      %f2 = reshape %g {shape=[B,2,64]}
+      %n2 = layer_norm %f2
+      %r2 = reshape %n2 {shape=[B,8,4,4]}
+      %p = reduce_mean %r2 {axes=[2,3], keepdims=0}
+      %y = linear %p, %l
+      return %y as "logits"
+    })";
+  };
+  ParseContext context = op_context();
+  context.find_constant = [](std::string_view label, const TensorType& type) {
+    return normal_tensor(label.size(), constant_shape(type.shape));
+  };
+  const Graph graph = parse_graph(text("4,32"), context);
+  const std::vector<ChannelFamily> families = channel_families(graph);
+  ASSERT_EQ(families.size(), 2u);
+  EXPECT_EQ(families[0].name, "stem.weight");
+  EXPECT_EQ(families[0].kept_because, "");
+  ASSERT_EQ(families[0].units.size(), 2u);
+  const Graph left = remove_units(graph, {&families[0].units[1], 1});
+  verify(left);
+  EXPECT_EQ(left.constant(left.find_constant("stem.weight"))->shape(), (std::vector<int64_t>{4, 3, 1, 1}));
+  EXPECT_EQ(left.constant(left.find_constant("norm.weight"))->shape(), (std::vector<int64_t>{4, 1, 1}));
+  EXPECT_EQ(left.constant(left.find_constant("grouped.weight"))->shape(), (std::vector<int64_t>{4, 2, 1, 1}));
+  const Node& grouped = left.node(left.nodes("conv")[1]);
+  EXPECT_EQ(grouped.attributes.get<int64_t>("groups"), 2);
+  EXPECT_EQ(to_string(left.type(left.result(left.nodes("layer_norm")[0]))), "f32[B,2,32]");
+  EXPECT_EQ(to_string(left.type(left.result(left.nodes("layer_norm")[1]))), "f32[B,1,64]");
+
+  const std::vector<ChannelFamily> across = channel_families(parse_graph(text("16,8"), context));
+  EXPECT_EQ(across[0].units.size(), 2u) << "groups smaller than a channel: the norms of one go with it";
+}
+
+TEST(GroupNorms, OfOneGroupAndOpenSizesSayWhyTheyStay) {
+  const Graph graph = zeros(R"(graph g {
+    %x : f32[B,3,H,W] = input "x"
+    %w : f32[8,3,1,1] = const "stem.weight"
+    %l : f32[2,8] = const "head.weight"
+    %c = conv %x, %w
+    %f = reshape %c {shape=[B,1,8*H*W]}
+    %n = layer_norm %f
+    %r = reshape %n {shape=[B,8,H,W]}
+    %p = reduce_mean %r {axes=[2,3], keepdims=0}
+    %y = linear %p, %l
+    return %y as "logits"
+  })");
+  EXPECT_EQ(channel_families(graph)[0].kept_because,
+            "reshape (%f) joins them with a number of places that is left open");
 }
 
 }  // namespace

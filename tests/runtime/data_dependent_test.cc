@@ -113,6 +113,31 @@ TEST(DataDependent, WhatFollowsRunsCompiledWithTheSizesThatWereFound) {
   EXPECT_GT(shapes.size(), 3u) << "runs that find different numbers of rows";
 }
 
+TEST(DataDependent, AScatterWithoutUpdatesIsACompiledCopy) {
+  const Graph graph = parse(R"(graph g {
+    %x : f32[4,3] = input "x"
+    %n : i64[N,3] = input "n"
+    %u : f32[N,3] = input "u"
+    %t : i64[N,1] = input "t"
+    %y = scatter_elements %x, %n, %u
+    %z = scatter_nd %x, %t, %u {reduction="add"}
+    return %y as "y", %z as "z"
+  })");
+  Philox rng(1);
+  const Tensor x = random_floats(rng, {4, 3}, DType::f32, -2, 2);
+  Session session(graph, {});
+  for (int64_t n : {0, 2}) {
+    const NamedTensors inputs{{"x", x},
+                              {"n", Tensor(DType::i64, {n, 3})},
+                              {"u", random_floats(rng, {n, 3}, DType::f32, -2, 2)},
+                              {"t", Tensor(DType::i64, {n, 1})}};
+    RunProfile profile;
+    const std::vector<Tensor> got = session.run(inputs, &profile), want = evaluate(graph, inputs);
+    for (size_t i = 0; i < want.size(); ++i) EXPECT_EQ(got[i].to_floats(), want[i].to_floats()) << n;
+    for (const StepProfile& step : profile.steps) EXPECT_NE(step.kind, "interpreted") << step.why_interpreted;
+  }
+}
+
 TEST(DataDependent, ShapesThatFollowFromOtherShapesAreFixedOnceTheInputsAre) {
   const Graph graph = parse(R"(graph g {
     %x : f32[B,4] = input "x"

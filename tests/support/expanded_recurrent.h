@@ -18,8 +18,9 @@ class ExpandedRecurrent {
         attributes_(attributes),
         operands_(std::move(operands)),
         has_products_(&op == &recurrent_steps_def),
-        cell_(*std::ranges::find(kCells, has_products_ ? attributes.get<std::string>("cell") : std::string(op.name),
-                                 &Cell::name)) {
+        cell_(*std::ranges::find(kRecurrentCells,
+                                 has_products_ ? attributes.get<std::string>("cell") : std::string(op.name),
+                                 &RecurrentCell::name)) {
     if (has_products_) operands_.insert(operands_.begin() + kW, kNone);
     operands_.resize(kPeepholes + 1, kNone);
     steps_ = g_.type(operands_[kX]).shape[0].constant(), batch_ = g_.type(operands_[kX]).shape[1];
@@ -121,7 +122,7 @@ class ExpandedRecurrent {
   const Attributes& attributes_;
   Values operands_;
   bool has_products_;
-  const Cell& cell_;
+  const RecurrentCell& cell_;
   int64_t steps_ = 0;
   Dim batch_, hidden_;
 };

@@ -48,7 +48,7 @@ inline OpCases recurrent_cases(const OpDef& op, Philox& rng) {
 // The same layers behind their input products.
 inline OpCases recurrent_steps_cases(Philox& rng) {
   OpCases cases;
-  for (const Cell& cell : kCells) {
+  for (const RecurrentCell& cell : kRecurrentCells) {
     const int64_t gates = cell.kind.gates;
     const auto sample = [&](int64_t directions, DType dtype, Attributes attributes) {
       OpCase one = recurrent_case(rng, gates, cell.kind.has_cell, directions, dtype);

@@ -5,7 +5,9 @@
 #include <gtest/gtest.h>
 
 #include "tests/passes/parse_ops.h"
+#include "train/adapters.h"
 #include "train/parameter_groups.h"
+#include "train/training_form.h"
 
 namespace hone::test {
 namespace {
@@ -110,6 +112,67 @@ TEST(Parameters, SingleNumbersOfFormulasAreLiterals) {
   EXPECT_TRUE(is_literal(read_by("f32[]", "%y = mul %x, %w", "val_3")));
   EXPECT_FALSE(is_literal(read_by("f32[]", "%y = mul %x, %w", "logit_scale")));
   EXPECT_FALSE(is_literal(read_by("f32[1]", "%y = prelu %x, %w", "act.weight")));
+}
+
+// Nothing trains it, and the listing, which `hone train` prints, says why.
+TEST(Parameters, WhatABodyKeepsIsNamedWithTheReason) {
+  const Graph graph = zeroed(R"(
+    %most : i64[] = input "most"
+    %x : f32[4] = input "x"
+    %v : f32[4] = const "v"
+    %last, %all = loop %most, _, %x {carried=1} do
+      graph body {
+        %i : i64[] = input "i"
+        %go : bool[] = input "go"
+        %h : f32[4] = input "h"
+        %w : f32[4,4] = const "w"
+        %n : f32[4] = const "attn_mask"
+        %p = linear %h, %w
+        %m = add %p, %n
+        return %go as "0", %m as "1", %m as "2"
+      }
+    %y = mul %last, %v
+    return %y as "y", %all as "all")");
+  const TrainingForm form = training_form(graph);
+  ASSERT_EQ(form.others.size(), 2u);
+  EXPECT_EQ(form.others[0].name, "w");
+  EXPECT_EQ(form.others[0].why_not, "a weight of a body of loop (%last), whose results have sizes that depend on data");
+  EXPECT_THAT(form.others[1].why_not, HasSubstr("by its name"));
+  const TrainableConstants chosen = choose_trainable(form.graph, {.rules = {}, .untrainable = form.others});
+  ASSERT_EQ(chosen.others.size(), 2u);
+  EXPECT_THAT(error_of([&] { choose_trainable(form.graph, {.rules = {"^w$=rate:2"}, .untrainable = form.others}); }),
+              HasSubstr("w is no parameter: a weight of a body of loop"));
+  EXPECT_THAT(error_of([&] { choose_trainable(form.graph, {.rules = {"w=trained"}, .untrainable = form.others}); }),
+              HasSubstr("w can't be trained: a weight of a body of loop"));
+}
+
+// LoRA, rounding and pruning address layers by the constant that they read.
+TEST(Parameters, WeightsBehindOtherNodesAreNamedWithWhatReadsThem) {
+  const Graph graph = zeroed(R"(
+    %x : f32[B,4] = input "x"
+    %seen : f32[4,4] = const "seen"
+    %part : f32[8,4] = const "part"
+    %a : f32[2,4] = const "a"
+    %b : f32[2,4] = const "b"
+    %cos : f32[4,4] = const "cos"
+    %w : f32[1,9,4] = const "gru.w"
+    %r : f32[1,9,3] = const "gru.r"
+    %h1 = linear %x, %seen
+    %s = slice %part {starts=[0], ends=[4], axes=[0]}
+    %h2 = linear %h1, %s
+    %c = concat %a, %b {axis=0}
+    %h3 = linear %h2, %c
+    %m = mul %h3, 2.0
+    %u = unsqueeze %m {axes=[0]}
+    %y, %last = gru %u, %w, %r
+    return %y)");
+  std::vector<std::string> all, by_layers;
+  for (const StoredTensor& tensor : unseen_weights(graph)) all.push_back(tensor.name + ": " + tensor.why_not);
+  EXPECT_THAT(all, testing::ElementsAre("part: linear reads it behind slice", "a: linear reads it behind concat",
+                                        "b: linear reads it behind concat"));
+  for (const StoredTensor& tensor : unadapted_weights(graph)) by_layers.push_back(tensor.name + ": " + tensor.why_not);
+  EXPECT_THAT(by_layers, testing::IsSupersetOf({"gru.w: gru reads it", "part: linear reads it behind slice"}));
+  EXPECT_EQ(by_layers.size(), 5u);
 }
 
 // Scales of codes belong to the format.

@@ -1,6 +1,8 @@
 // Passes see no values of stored tensors: whatever these hold, all of them are there after, once, under their names.
 #include "train/training_form.h"
 
+#include <limits>
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -126,7 +128,7 @@ TEST(TrainingForm, AReplacedLayerGoesBackAsTheOneBefore) {
   EXPECT_THAT(shape_of(back, "b"), ElementsAre(1, 5));
 }
 
-// Weights of 16 bits that the file widens are trained in 32, and stay of 16 where nothing trained them.
+// Weights of 16 bits are trained in 32, and go back rounded to nearest: 1 + 2^-11 lies in the middle of two halves.
 TEST(TrainingForm, HalvesThatAreWidenedBecomeFloats) {
   const Graph graph = parse(R"(
     %x : f32[B,2] = input
@@ -139,6 +141,39 @@ TEST(TrainingForm, HalvesThatAreWidenedBecomeFloats) {
   EXPECT_EQ(form.graph.nodes("linear").size(), 1u);
   const Graph back = in_stored_form(form.graph, form.relaid);
   EXPECT_TRUE(back.constant(back.find_constant("w"))->same_bits(*graph.constant(graph.find_constant("w"))));
+  EXPECT_EQ(back.nodes("matmul").size(), 1u);
+  EXPECT_TRUE(back.nodes("transpose").empty());
+  Graph trained = form.graph;
+  trained.set_constant(trained.find_constant("w"), Tensor::of<float>({2, 2}, {1.00048828125f, -1.0007f, 3, 70000}));
+  const Graph written = in_stored_form(trained, form.relaid);
+  EXPECT_EQ(written.type(written.find_constant("w")).dtype, DType::f16);
+  EXPECT_THAT(written.constant(written.find_constant("w"))->to_floats(),
+              ElementsAre(1, 3, -1.0009765625f, std::numeric_limits<float>::infinity()));
+  const Tensor& value = *trained.constant(trained.find_constant("w"));
+  EXPECT_THAT(rounded_as_stored(form.relaid, "w", value).to_floats(),
+              ElementsAre(1, -1.0009765625f, 3, std::numeric_limits<float>::infinity()));
+  EXPECT_TRUE(rounded_as_stored(form.relaid, "v", value).same_bits(value));
+}
+
+// Products are summed in f32 whatever their weights are; sums of halves are halves, so that an f32 would change them.
+TEST(TrainingForm, TypesGoBackWhereNothingIsComputedInThem) {
+  TrainingForm form = training_form(parse(R"(
+    %x : f32[B,2] = input
+    %w : bf16[2,2] = const "w" {1, 2, 3, 4}
+    %b : f16[2] = const "b" {1, 2}
+    %p = linear %x, %w
+    %h = cast %p {dtype=f16}
+    %y = add %h, %b
+    return %y)"));
+  EXPECT_THAT(form.computed_in_own_type, ElementsAre("b"));
+  for (const char* name : {"w", "b"}) {
+    const ValueId id = form.graph.find_constant(name);
+    form.graph.set_constant(id, form.graph.constant(id)->converted(DType::f32));
+  }
+  form.graph.reinfer();
+  const Graph back = in_stored_form(form.graph, form.relaid);
+  EXPECT_EQ(back.type(back.find_constant("w")).dtype, DType::bf16);
+  EXPECT_EQ(back.type(back.find_constant("b")).dtype, DType::f32);
 }
 
 // One row of a table is read, and all of it stays.

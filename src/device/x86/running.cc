@@ -1,8 +1,9 @@
-// Running sums and products: a vector of neighbouring runs, or one run, step by step along the axis.
+// Running sums, products and extremes: a vector of neighbouring runs, or one run, step by step along the axis.
 #include <algorithm>
 
 #include "base/multiples.h"
 #include "device/x86/emit.h"
+#include "device/x86/reduction.h"
 #include "device/x86/x86_kernel.h"
 #include "kernels/elements.h"
 #include "kernels/running/plan.h"
@@ -59,16 +60,26 @@ class RunningEmitter {
   }
 
   llvm::Type* wide() const {  // of totals
-    llvm::Type* own = is_float_ ? e_.f64 : e_.scalar_type(compute_scalar(plan_.dtype));
+    llvm::Type* own = e_.scalar_type(scalar());
     return plan_.single ? own : e_.vec(own);
   }
-  Value* nothing() const {
-    if (!is_float_) return llvm::ConstantInt::get(wide(), plan_.product);
-    return llvm::ConstantFP::get(wide(), plan_.product);
+  using Joins = RunningPlan::Joins;
+  Scalar scalar() const { return is_float_ ? Scalar::f64 : compute_scalar(plan_.dtype); }
+  Reduction::Kind kind() const {
+    return plan_.joins == Joins::max   ? Reduction::Kind::max
+           : plan_.joins == Joins::min ? Reduction::Kind::min
+                                       : Reduction::Kind::sum;
+  }
+
+  Value* nothing() {
+    if (plan_.joins == Joins::product && is_float_) return llvm::ConstantFP::get(wide(), 1);
+    if (plan_.joins == Joins::product) return llvm::ConstantInt::get(wide(), 1);
+    Value* all = reduction_identity(e_, kind(), scalar());
+    return plan_.single ? llvm::cast<llvm::Constant>(all)->getSplatValue() : all;
   }
   Value* joined(Value* total, Value* element) {
-    if (is_float_) return plan_.product ? e_.b.CreateFMul(total, element) : e_.b.CreateFAdd(total, element);
-    return plan_.product ? e_.b.CreateMul(total, element) : e_.b.CreateAdd(total, element);
+    if (plan_.joins != Joins::product) return emit_reduction(e_, kind(), scalar(), total, element);
+    return is_float_ ? e_.b.CreateFMul(total, element) : e_.b.CreateMul(total, element);
   }
 
   Value* load(Value* pointer, Value* mask) {
@@ -95,6 +106,8 @@ Support supports(const RunningPlan& plan, const Target&) {
     return {fmt::format("elements of type {}", to_string(plan.dtype))};
   if (plan.dtype == DType::f16 || plan.dtype == DType::bf16)
     return {fmt::format("sums that are rounded to {}", to_string(plan.dtype))};
+  if ((plan.joins == RunningPlan::Joins::max || plan.joins == RunningPlan::Joins::min) && is_float(plan.dtype))
+    return {fmt::format("extremes of {}", to_string(plan.dtype))};
   return {};
 }
 
@@ -106,7 +119,8 @@ Launch launch(const RunningPlan&, const Target& target, KernelArgs& args) {
 }
 
 std::string describe(const RunningPlan& plan, const Target& target) {
-  return fmt::format("{}{} of {}, {} at a time", plan.whole ? "" : "running ", plan.product ? "products" : "sums",
+  constexpr const char* kNames[] = {"sums", "products", "maxima", "minima"};
+  return fmt::format("{}{} of {}, {} at a time", plan.whole ? "" : "running ", kNames[static_cast<size_t>(plan.joins)],
                      to_string(plan.dtype), plan.single ? 1 : target.lanes());
 }
 

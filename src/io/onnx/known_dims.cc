@@ -2,10 +2,11 @@
 
 #include <algorithm>
 #include <cmath>
-#include <functional>
+#include <numeric>
 
 #include "base/error.h"
 #include "ops/calls.h"
+#include "ops/evaluate.h"
 
 namespace hone {
 namespace {
@@ -14,7 +15,7 @@ constexpr size_t kMaxHeld = 1'000'000;  // some 100 MB
 
 bool may_hold_dims(const TensorType& type) {
   return type.ranked && type.container == Container::none && !type.is_packed() &&
-         (type.dtype == DType::i64 || type.dtype == DType::i32 || type.dtype == DType::boolean) && type.rank() <= 1;
+         (type.dtype == DType::i64 || type.dtype == DType::i32 || type.dtype == DType::boolean);
 }
 
 // A polynomial of sizes with positive coefficients is at least 0.
@@ -31,25 +32,51 @@ std::optional<Dim> equal(const Dim& a, const Dim& b) {
 // The result of an arithmetic op on two elements, where it is known.
 std::optional<Dim> arithmetic(const OpDef* op, const Dim& a, const Dim& b) {
   if (op == &add_def) return a + b;
-  if (op == &sub_def) return a - b;
+  if (op == &sub_def || op == &neg_def) return a - b;
   if (op == &mul_def) return a * b;
   if (op == &equal_def) return equal(a, b);
-  if (op == &div_def && b.is_constant() && b.constant() > 0 && is_size(a)) return floordiv(a, b);
+  if (op == &div_def && b.is_constant() && b.constant() > 0)  // which truncates: the same where it divides
+    if (const Dim quotient = floordiv(a, b); is_size(a) || quotient * b == a) return quotient;
   if (op == &div_def && is_size(a) && is_size(b) && b.is_symbol()) return floordiv(a, b);
+  if (op == &mod_def && b.is_constant() && b.constant() > 0) return a - b * floordiv(a, b);
+  if ((op == &max_def || op == &min_def) && a == b) return a;
   return std::nullopt;
 }
 
-std::optional<Shape> each(const Shape& a, const Shape& b,
-                          const std::function<std::optional<Dim>(const Dim&, const Dim&)>& f) {
-  if (a.empty() || b.empty() || (a.size() != b.size() && a.size() != 1 && b.size() != 1)) return std::nullopt;
+std::optional<Shape> each(const OpDef* op, const std::optional<Shape>& a, const std::optional<Shape>& b) {
+  if (!a || !b || a->empty() || b->empty() || (a->size() != b->size() && a->size() != 1 && b->size() != 1))
+    return std::nullopt;
   Shape result;
-  for (size_t i = 0; i < std::max(a.size(), b.size()); ++i) {
-    const std::optional<Dim> dim = f(a[a.size() == 1 ? 0 : i], b[b.size() == 1 ? 0 : i]);
+  for (size_t i = 0; i < std::max(a->size(), b->size()); ++i) {
+    const std::optional<Dim> dim = arithmetic(op, (*a)[a->size() == 1 ? 0 : i], (*b)[b->size() == 1 ? 0 : i]);
     if (!dim) return std::nullopt;
     result.push_back(*dim);
   }
   return result;
 }
+
+// Whether a tensor of the type may have just these elements.
+bool may_be_all(const TensorType& type, const Shape& dims) {
+  const auto count = static_cast<int64_t>(dims.size());
+  if (count > KnownDims::kMaxElements) return false;
+  return type.rank() == 1 ? may_be_same(type.shape[0], count) : type.is_static() && element_count(type.shape) == count;
+}
+
+// 0, what borders are filled with, and every element that an op can put elsewhere: results are made of their numbers.
+struct Numbered {
+  Shape elements{0};
+  std::vector<Tensor> operands;
+
+  void add(const Shape& dims, const std::vector<int64_t>& shape) {
+    std::vector<int64_t> numbers(dims.size());
+    std::iota(numbers.begin(), numbers.end(), static_cast<int64_t>(elements.size()));
+    operands.push_back(Tensor::of<int64_t>(shape, numbers));
+    elements.insert(elements.end(), dims.begin(), dims.end());
+  }
+};
+
+// Elements of a resize may be sums.
+bool only_moves(const OpDef* op) { return (op->moves && op != &resize_def) || op == &gather_def; }
 
 class Follow {
  public:
@@ -57,79 +84,53 @@ class Follow {
 
   std::optional<Shape> result() const {
     const OpDef* const op = node_.op;
-    const TensorType& type = graph_.type(node_.results[0]);
     if (op == &shape_of_def) {
       const TensorType& x = graph_.type(node_.operands[0]);
       if (!x.ranked || x.container != Container::none) return std::nullopt;
       return x.shape;
     }
-    if (op == &concat_def) return concatenated();
-    if (op == &gather_def) return gathered();
-    if (op == &slice_def || op == &strided_slice_def) return sliced(type);
+    if (op->view || op == &identity_def || (op == &cast_def && type().dtype != DType::boolean)) return operand(0);
+    if (op == &full_def) return filled();
+    if (only_moves(op)) return moved();
+    if (op == &neg_def) return each(op, Shape{0}, operand(0));
+    if (type().rank() > 1) return std::nullopt;  // operands are vectors and numbers from here on
     if (op == &where_def) return chosen();
     if (op == &reduce_prod_def) return product();
-    if (op == &cast_def || op == &identity_def || op == &squeeze_def || op == &unsqueeze_def || op == &reshape_def ||
-        op == &flatten_def)
-      return operand(0);
-    if (op == &full_def || op == &expand_def) return repeated(op, type);
-    if (node_.operands.size() == 2) {
-      const std::optional<Shape> a = operand(0), b = operand(1);
-      if (a && b) return each(*a, *b, [op](const Dim& x, const Dim& y) { return arithmetic(op, x, y); });
-    }
-    return std::nullopt;
+    return node_.operands.size() == 2 ? each(op, operand(0), operand(1)) : std::nullopt;
   }
 
  private:
+  const TensorType& type() const { return graph_.type(node_.results[0]); }
+  bool is_small() const {
+    return type().is_static() && element_count(constant_shape(type().shape)) <= KnownDims::kMaxElements;
+  }
+
   std::optional<Shape> operand(size_t i) const {
-    return i < node_.operands.size() && node_.operands[i] != kNone ? known_.of(graph_, node_.operands[i])
+    return i < node_.operands.size() && node_.operands[i] != kNone ? known_.elements(graph_, node_.operands[i])
                                                                    : std::nullopt;
   }
 
-  std::optional<Shape> concatenated() const {
-    Shape all;
+  // By moving numbers of the elements, with the op's own evaluation.
+  std::optional<Shape> moved() const {
+    if (!is_small() || is_symbolic(node_.attributes)) return std::nullopt;
+    Numbered numbered;
+    numbered.operands.reserve(node_.operands.size());
+    std::vector<const Tensor*> operands;
     for (size_t i = 0; i < node_.operands.size(); ++i) {
-      const std::optional<Shape> part = operand(i);
-      if (!part) return std::nullopt;
-      all.insert(all.end(), part->begin(), part->end());
-      if (all.size() > KnownDims::kMaxElements) return std::nullopt;
+      const ValueId v = node_.operands[i];
+      const OperandSpec& spec = node_.op->operands.of(i);
+      operands.push_back(v == kNone ? nullptr : known_.value(graph_, v));
+      if (v == kNone || (operands[i] && (spec.argument || spec.indices))) continue;
+      const std::optional<Shape> dims = operand(i);
+      if (spec.argument || spec.indices || !dims || !graph_.type(v).is_static()) return std::nullopt;
+      numbered.add(*dims, constant_shape(graph_.type(v).shape));
+      operands[i] = &numbered.operands.back();
     }
-    return all;
-  }
-
-  std::optional<Shape> gathered() const {
-    const std::optional<Shape> table = operand(0), indices = operand(1);
-    if (!table || !indices || graph_.type(node_.operands[0]).rank() != 1) return std::nullopt;
+    TensorType numbers = type();
+    numbers.dtype = DType::i64;
     Shape picked;
-    for (const Dim& index : *indices) {
-      if (!index.is_constant()) return std::nullopt;
-      const auto size = static_cast<int64_t>(table->size());
-      const int64_t at = index.constant() < 0 ? index.constant() + size : index.constant();
-      if (at < 0 || at >= size) return std::nullopt;
-      picked.push_back((*table)[static_cast<size_t>(at)]);
-    }
-    return picked;
-  }
-
-  // By slicing the positions themselves, with the op's own evaluation.
-  std::optional<Shape> sliced(const TensorType& type) const {
-    const std::optional<Shape> x = operand(0);
-    if (!x || !type.is_static() || is_symbolic(node_.attributes)) return std::nullopt;
-    if (graph_.type(node_.operands[0]).shape != Shape{static_cast<int64_t>(x->size())}) return std::nullopt;
-    std::vector<int64_t> positions(x->size());
-    for (size_t i = 0; i < positions.size(); ++i) positions[i] = static_cast<int64_t>(i);
-    const Tensor all = Tensor::of<int64_t>({static_cast<int64_t>(x->size())}, positions);
-    std::vector<const Tensor*> operands{&all};
-    for (size_t i = 1; i < node_.operands.size(); ++i) {
-      operands.push_back(graph_.constant(node_.operands[i]));
-      if (node_.operands[i] != kNone && !operands.back()) return std::nullopt;
-    }
-    TensorType indices = type;
-    indices.dtype = DType::i64;
-    Shape picked;
-    for (int64_t at : node_.op->eval({operands, node_.attributes, {&indices, 1}})[0].to_integers()) {
-      if (at < 0 || at >= static_cast<int64_t>(x->size())) return std::nullopt;
-      picked.push_back((*x)[static_cast<size_t>(at)]);
-    }
+    for (int64_t i : evaluate_op(*node_.op, {operands, node_.attributes, {&numbers, 1}})[0].to_integers())
+      picked.push_back(numbered.elements.at(static_cast<size_t>(i)));
     return picked;
   }
 
@@ -150,22 +151,14 @@ class Follow {
 
   std::optional<Shape> product() const {
     const std::optional<Shape> x = operand(0);
-    if (!x || graph_.type(node_.results[0]).rank() > 1) return std::nullopt;
+    if (!x || graph_.type(node_.operands[0]).rank() > 1) return std::nullopt;
     return Shape{element_count(*x)};
   }
 
-  std::optional<Shape> repeated(const OpDef* op, const TensorType& type) const {
-    if (!type.is_static() || element_count(constant_shape(type.shape)) > KnownDims::kMaxElements) return std::nullopt;
-    std::optional<Shape> value = operand(0);
-    if (op == &full_def) {
-      const double number = node_.attributes.get<double>("value");
-      if (!(std::abs(number) <= 0x1p53)) return std::nullopt;
-      value = Shape{static_cast<int64_t>(number)};
-    }
-    if (!value) return std::nullopt;
-    const auto count = static_cast<size_t>(element_count(constant_shape(type.shape)));
-    if (value->size() == count) return value;
-    return value->size() == 1 ? std::optional(Shape(count, (*value)[0])) : std::nullopt;
+  std::optional<Shape> filled() const {
+    const double number = node_.attributes.get<double>("value");
+    if (!is_small() || !(std::abs(number) <= 0x1p53)) return std::nullopt;
+    return Shape(static_cast<size_t>(element_count(constant_shape(type().shape))), static_cast<int64_t>(number));
   }
 
   const KnownDims& known_;
@@ -184,15 +177,14 @@ void KnownDims::note(const Graph& graph, NodeId id) {
   } catch (const Error&) {  // of sizes that overflow: the node gives what it gives when it runs
   }
   const TensorType& type = graph.type(node.results[0]);
-  const bool fits =
-      dims && static_cast<int64_t>(dims->size()) <= kMaxElements &&
-      (type.rank() == 0 ? dims->size() == 1 : may_be_same(type.shape[0], Dim(static_cast<int64_t>(dims->size()))));
-  const bool unknown = dims && std::any_of(dims->begin(), dims->end(), [](const Dim& d) { return d.is_unknown(); });
-  if (fits && !unknown) set(node.results[0], *std::move(dims));
+  if (!dims || held_ > kMaxHeld || !may_be_all(type, *dims)) return;
+  if (std::ranges::any_of(*dims, [](const Dim& d) { return d.is_unknown(); })) return;
+  if (type.is_static() && is_constant(*dims))
+    hold(node.results[0], Tensor::of<int64_t>(constant_shape(type.shape), constant_shape(*dims)).converted(type.dtype));
+  set(node.results[0], *std::move(dims));
 }
 
 void KnownDims::set(ValueId value, Shape dims) {
-  if (held_ > kMaxHeld) return;
   held_ += dims.size();
   known_[value] = std::move(dims);
 }
@@ -202,11 +194,16 @@ const Tensor* KnownDims::value(const Graph& graph, ValueId value) const {
   return graph.constant(value);
 }
 
-std::optional<Shape> KnownDims::of(const Graph& graph, ValueId value) const {
+std::optional<Shape> KnownDims::elements(const Graph& graph, ValueId value) const {
   if (const auto found = known_.find(value); found != known_.end()) return found->second;
   const Tensor* constant = graph.constant(value);
   if (!constant || !may_hold_dims(constant->type()) || constant->elements() > kMaxElements) return std::nullopt;
   return to_shape(constant->to_integers());
+}
+
+std::optional<Shape> KnownDims::of(const Graph& graph, ValueId value) const {
+  const TensorType& type = graph.type(value);
+  return type.ranked && type.rank() <= 1 ? elements(graph, value) : std::nullopt;
 }
 
 }  // namespace hone

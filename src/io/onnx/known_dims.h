@@ -16,6 +16,7 @@ class KnownDims {
   void set(ValueId value, Shape dims);
   // Of a scalar or vector of i64 or i32, at most kMaxElements long.
   std::optional<Shape> of(const Graph& graph, ValueId value) const;
+  std::optional<Shape> elements(const Graph& graph, ValueId value) const;  // of such a tensor of any rank, in order
 
   // The value of a result that is computed from tensors of the file, which are weights perhaps: the node stays.
   void hold(ValueId value, Tensor tensor) { values_[value] = std::move(tensor); }

@@ -102,7 +102,7 @@ Support lower_recurrent(const Lowering& lowering, Prepared& prepared) {
   const Shape r_shape = lowering.shape(operand(kR)), x_shape = lowering.shape(operand(kX));
   if (!r_shape[2].is_constant()) return {"an open number of units"};
   const std::string cell = node.attributes.get<std::string>("cell");
-  const CellKind& kind = std::ranges::find(kCells, cell, &Cell::name)->kind;
+  const CellKind& kind = std::ranges::find(kRecurrentCells, cell, &RecurrentCell::name)->kind;
   const Directions directions = directions_of(node.attributes);
   const std::vector<CellActivation> activations = activations_of(node.attributes, kind);
   if (Support r = activations_support(activations); !r.supported()) return r;

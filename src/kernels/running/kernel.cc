@@ -4,11 +4,14 @@
 namespace hone {
 namespace {
 
-bool takes(const OpDef& op) { return is_one_of(op, {"cumsum", "cumprod", "reduce_prod"}); }
+bool takes(const OpDef& op) {
+  return is_one_of(op, {"cumsum", "cumprod", "reduce_prod", "reduce_sum", "reduce_max", "reduce_min"});
+}
 
 constexpr KernelClass<RunningPlan> running{.name = "running",
-                                           .doc = "running sums and products along an axis, and whole products",
+                                           .doc = "running sums and products along an axis, and reductions of integers",
                                            .takes = takes,
+                                           .precedence = -1,  // behind row and columns, which reduce f32
                                            .lower = lower_running};
 
 }  // namespace

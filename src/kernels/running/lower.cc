@@ -27,6 +27,12 @@ Along along_axis(const Lowering& lowering, const Node& node, const Shape& shape)
   return {{}, {element_count(Shape(shape.begin(), at)), *at, element_count(Shape(at + 1, shape.end()))}};
 }
 
+RunningPlan::Joins joins_of(const OpDef* op) {
+  using Joins = RunningPlan::Joins;
+  if (op == &cumsum_def || op == &reduce_sum_def) return Joins::sum;
+  return op == &reduce_max_def ? Joins::max : op == &reduce_min_def ? Joins::min : Joins::product;
+}
+
 }  // namespace
 
 Support lower_running(const Lowering& lowering, Prepared& prepared) {
@@ -34,9 +40,10 @@ Support lower_running(const Lowering& lowering, Prepared& prepared) {
   const Graph& graph = lowering.graph;
   const Node& node = graph.node(step.group.anchor);
   const ValueId x = node.operands[0];
+  if (step.group.nodes.size() > 1) return {"a group with other nodes"};  // made for rows or columns
   if (graph.type(x).is_packed()) return {"running sums of packed elements"};
   const Shape shape = lowering.shape(x);
-  const bool whole = node.op == &reduce_prod_def;
+  const bool whole = node.op != &cumsum_def && node.op != &cumprod_def;
   Along along;
   if (!whole) along = along_axis(lowering, node, shape);
   else if (const std::optional<AxisRun> run = reduced_run(node, shape)) along.run = *run;
@@ -44,8 +51,8 @@ Support lower_running(const Lowering& lowering, Prepared& prepared) {
   if (!along.support.supported()) return along.support;
   const auto& [outer, length, inner] = along.run;
   const auto flag = [&](const char* name) { return node.attributes.get_or<int64_t>(name, 0) != 0; };
-  step.plan = RunningPlan{.dtype = graph.type(x).dtype,
-                          .product = node.op != &cumsum_def,
+  step.plan = RunningPlan{.joins = joins_of(node.op),
+                          .dtype = graph.type(x).dtype,
                           .exclusive = flag("exclusive"),
                           .reverse = flag("reverse"),
                           .whole = whole,

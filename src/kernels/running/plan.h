@@ -1,4 +1,4 @@
-// Running sums and products along an axis.
+// Running sums and products along an axis, and what a whole axis comes to.
 #pragma once
 
 #include <cstdint>
@@ -8,17 +8,18 @@
 namespace hone {
 
 // out[o, i, j] = the sum or product of x[o, 0..i, j], or from the end of x[o, i.., j]; `exclusive`: without i; `whole`:
-// out[o, j] is that of them all. Elements are taken one after the other, floats in f64, so that the bits are the
-// reference's.
+// out[o, j] is that of them all, or the largest or least integer. Elements are taken one after the other, floats in
+// f64, so that the bits are the reference's.
 //   pointers  [0] x, [1] out
 //   dims      [0] outer, [1] length, [2] inner
 //   items     outer * blocks along inner
 struct RunningPlan {
+  enum class Joins : uint8_t { sum, product, max, min } joins = Joins::sum;
   DType dtype = DType::f32;
-  bool product = false, exclusive = false, reverse = false, whole = false;
+  bool exclusive = false, reverse = false, whole = false;
   bool single = true;  // inner is 1: a run at a time, else runs side by side
   static constexpr auto fields() {
-    return std::tuple(field("dtype", &RunningPlan::dtype), field("product", &RunningPlan::product),
+    return std::tuple(field("joins", &RunningPlan::joins), field("dtype", &RunningPlan::dtype),
                       field("exclusive", &RunningPlan::exclusive), field("reverse", &RunningPlan::reverse),
                       field("whole", &RunningPlan::whole), field("single", &RunningPlan::single));
   }
