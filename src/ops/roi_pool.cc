@@ -4,6 +4,7 @@
 #include "base/threads.h"
 #include "ops/elements.h"
 #include "ops/rules.h"
+#include "ops/sliding_window.h"
 
 namespace hone {
 namespace {
@@ -19,7 +20,8 @@ constexpr AttributeSpec kAlignAttributes[] = {
     {"half_pixel", AttributeKind::integer, false,
      "1: coordinates are those of edges, half an element before centres; default 0: of centres, regions at least 1 "
      "wide"},
-    kSpatialScale};
+    kSpatialScale,
+    kChannelsLastAttribute};
 constexpr AttributeSpec kMaxAttributes[] = {
     {"pooled_shape", AttributeKind::integers, true, "height, width of the results"}, kSpatialScale};
 
@@ -42,7 +44,8 @@ std::vector<TensorType> infer_roi_align(const InferArgs& a) {
   expect_positive(height, "output_height");
   expect_positive(width, "output_width");
   checked_range(a.attributes.get_or<int64_t>("sampling_ratio", 0), INT64_MIN, kMostSamples, "sampling_ratio");
-  return {plain_type(a[0].dtype, {a[1].shape[0], a[0].shape[1], height, width})};
+  const Dim channels = channels_first(a.attributes, a[0].shape)[1];
+  return {plain_type(a[0].dtype, as_channels_lie(a.attributes, {a[1].shape[0], channels, height, width}))};
 }
 
 // Number of the image that a region lies in.
@@ -241,7 +244,7 @@ extern constinit const OpDef roi_align_def{
     .operands = {"x", "rois", "batch_indices"},
     .attributes = kAlignAttributes,
     .infer = infer_roi_align,
-    .eval = eval_roi_align,
+    .eval = [](const EvalArgs& a) { return eval_channels_first(a, eval_roi_align); },
     .no_gradient = "no rule is written for pooling in computed boxes"};
 extern constinit const OpDef max_roi_pool_def{.name = "max_roi_pool",
                                               .doc =

@@ -1,7 +1,7 @@
-// conv, pools, batch_norm in training and their gradients the way that code is generated for them: channels last, two
-// spatial dimensions. Weights that are a matrix as they lie become one; others stay [O,I,...] and are put in order when
-// they are laid out, so that no copy of them exists. What a transpose costs on either side is for sink_transposes to
-// save.
+// conv, pools, regions, batch_norm in training and their gradients the way that code is generated for them: channels
+// last, two spatial dimensions. Weights that are a matrix as they lie become one; others stay [O,I,...] and are put in
+// order when they are laid out, so that no copy of them exists. What a transpose costs on either side is for
+// sink_transposes to save.
 #include "passes/channels_last.h"
 
 #include <algorithm>
@@ -148,6 +148,7 @@ struct Moved {
 };
 constexpr Moved kMoved[] = {{&max_pool_def, 1},
                             {&avg_pool_def, 1},
+                            {&roi_align_def, 1},
                             {&max_pool_gradient_def, 2},
                             {&avg_pool_gradient_def, 1},
                             {&conv_input_gradient_def, 1},
@@ -211,11 +212,12 @@ Graph channels_last(Graph graph, const PassContext&) {
 
 }  // namespace
 
-extern constinit const PassDef channels_last_def{.name = "channels_last",
-                                                 .doc =
-                                                     "conv, pools, batch_norm_train and their gradients, over one or "
-                                                     "two dimensions, read and write [N,H,W,C], between transposes; a "
-                                                     "conv of single pixels becomes linear.",
-                                                 .run = channels_last};
+extern constinit const PassDef channels_last_def{
+    .name = "channels_last",
+    .doc =
+        "conv, pools, roi_align, batch_norm_train and their gradients, "
+        "over one or two dimensions, read and write [N,H,W,C], between transposes; a "
+        "conv of single pixels becomes linear.",
+    .run = channels_last};
 
 }  // namespace hone

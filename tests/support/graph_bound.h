@@ -135,7 +135,11 @@ class NodeBound {
     if (name == "max_pool_gradient") return sums_at_extremes();
     if (name == "batch_norm" && value_->dtype() == DType::f32) return batch_norm();
     if (name == "resize" && attributes_.get_or<std::string>("mode", "nearest") != "nearest") return resized();
-    if (name == "grid_sample" && attributes_.get_or<std::string>("mode", "linear") != "cubic") return sampled();
+    if (name == "grid_sample" && attributes_.get_or<std::string>("mode", "linear") != "cubic")
+      return sampled(std::ldexp(1.0, static_cast<int>(operand(0).shape().size()) - 2));
+    if (const double samples = static_cast<double>(attributes_.get_or<int64_t>("sampling_ratio", 0));
+        name == "roi_align" && samples > 0 && attributes_.get_or<std::string>("mode", "avg") == "avg")
+      return sampled(4 * samples * samples);
     if (all_exact()) return {};
     if (name == "reduce_min")  // any of the elements may be the least
       return NodeBound(ops::get("reduce_max"), attributes_, operands_, from_).evaluate_on(errors)[0].to_doubles();
@@ -290,14 +294,14 @@ class NodeBound {
     });
   }
 
-  // Up to 2^d elements, whose weights, rounded once, sum up to 1 at most. Where they lie is exact where the grid is.
-  Errors sampled() {
+  // So many elements at most, whose weights, rounded once, sum up to 1 at most. Where they lie is exact where the grid
+  // is, or the regions.
+  Errors sampled(double elements) {
     if (!operands_[1]->exact()) return Errors(static_cast<size_t>(value_->elements()), kUnknown);
     const auto keep = [](const Bounded& x) { return x.value; };
     Errors error(static_cast<size_t>(value_->elements()), 0.0);
     if (!operands_[0]->exact()) error = evaluate_on(keep, 0, errors)[0].to_doubles();
     const Errors size = evaluate_on(keep, 0, magnitudes)[0].to_doubles();
-    const double elements = std::ldexp(1.0, static_cast<int>(operand(0).shape().size()) - 2);
     for (size_t i = 0; i < error.size(); ++i)
       error[i] = std::abs(error[i]) + (elements + 2) * kEpsF32 * (std::abs(size[i]) + std::abs(error[i]));
     return error;

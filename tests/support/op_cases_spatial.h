@@ -233,7 +233,12 @@ inline OpCases roi_align_cases(Philox& rng) {
       {{x, rois, images}, {}},
       {{x, rois, images},
        {{"output_height", int64_t{3}}, {"output_width", int64_t{2}}, {"spatial_scale", 0.5}, {"mode", "max"}}},
-      {{x, rois, images}, {{"output_height", int64_t{2}}, {"sampling_ratio", int64_t{2}}, {"half_pixel", int64_t{1}}}}};
+      {{x, rois, images}, {{"output_height", int64_t{2}}, {"sampling_ratio", int64_t{2}}, {"half_pixel", int64_t{1}}}},
+      {{random_floats(rng, {2, 19, 5, 4}), rois, Tensor::of<int32_t>({2}, {0, 1})},
+       {{"output_height", int64_t{2}},
+        {"output_width", int64_t{3}},
+        {"sampling_ratio", int64_t{3}},
+        {"spatial_scale", 0.6}}}};
 }
 
 inline OpCases max_roi_pool_cases(Philox& rng) {
