@@ -238,7 +238,9 @@ inline OpCases roi_align_cases(Philox& rng) {
        {{"output_height", int64_t{2}},
         {"output_width", int64_t{3}},
         {"sampling_ratio", int64_t{3}},
-        {"spatial_scale", 0.6}}}};
+        {"spatial_scale", 0.6}}},
+      {{random_floats(rng, {2, 5, 4, 9}), rois, images},
+       {{"sampling_ratio", int64_t{2}}, {"channels_last", int64_t{1}}}}};
 }
 
 inline OpCases max_roi_pool_cases(Philox& rng) {
