@@ -126,9 +126,9 @@ TEST(Parameters, WhatABodyKeepsIsNamedWithTheReason) {
         %go : bool[] = input "go"
         %h : f32[4] = input "h"
         %w : f32[4,4] = const "w"
-        %n : f32[4] = const "attn_mask"
+        %n : f32[4] = const "cos"
         %p = linear %h, %w
-        %m = add %p, %n
+        %m = mul %p, %n
         return %go as "0", %m as "1", %m as "2"
       }
     %y = mul %last, %v
