@@ -5,6 +5,7 @@
 
 #include "base/error.h"
 #include "base/memory_limit.h"
+#include "ir/lying_bytes.h"
 
 namespace hone {
 namespace {
@@ -47,8 +48,8 @@ int item_rank_of(const std::vector<Tensor>& items) {
 
 bool same_bytes(const Buffer& a, const Buffer& b) {
   if (a.size() != b.size()) return false;
-  return a.size() == 0 || a.bytes().data() == b.bytes().data() ||
-         std::memcmp(a.bytes().data(), b.bytes().data(), a.size()) == 0;
+  const auto left = lying_bytes(a), right = lying_bytes(b);
+  return a.size() == 0 || left.data() == right.data() || std::memcmp(left.data(), right.data(), a.size()) == 0;
 }
 
 }  // namespace

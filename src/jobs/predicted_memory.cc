@@ -51,9 +51,8 @@ class Account {
     const Prepacking& layout = prepacking(device_, plan);
     if (panels_.emplace(holder(pointer.value), layout.key(device_, plan)).second)
       memory_.panels += layout.bytes(device_, plan);
-    // As they lie, and for windows and convolutions a copy in another order or as f32.
-    laid_out_at_once_ =
-        std::max(laid_out_at_once_, weights->bytes() + (weights->is_packed() ? 1 : 2) * 4 * weights->elements());
+    // As they lie, and as f32 where a class decodes them first. Pieces in another order are smaller.
+    laid_out_at_once_ = std::max(laid_out_at_once_, weights->bytes() + 4 * weights->elements());
   }
 
   // The reference rules compute in double, from copies of their operands in double.

@@ -4,6 +4,7 @@
 
 #include "base/checked.h"
 #include "base/memory_limit.h"
+#include "ir/lying_bytes.h"
 
 namespace hone {
 
@@ -90,15 +91,29 @@ Tensor ElementWriter::finish() {
 
 // An innermost axis whose elements lie side by side is copied in one piece.
 Tensor copy_strided(const Tensor& src, std::vector<int64_t> sizes, std::span<const int64_t> strides, int64_t offset) {
-  ElementWriter out(src.dtype(), sizes);
+  const std::vector<int64_t> shape = sizes;
   int64_t run = 1;
   if (!sizes.empty() && strides.back() == 1) {
     run = sizes.back();
     sizes.pop_back();
     strides = strides.first(sizes.size());
   }
-  if (run > 0) for_each_offset(sizes, strides, [&](int64_t at) { out.append(src, offset + at, run); });
-  return out.finish();
+  if (src.dtype() == DType::string) {
+    ElementWriter out(src.dtype(), shape);
+    if (run > 0) for_each_offset(sizes, strides, [&](int64_t at) { out.append(src, offset + at, run); });
+    return out.finish();
+  }
+  Tensor out(src.dtype(), shape);
+  const std::span<const std::byte> from = lying_bytes(src.data());
+  const int64_t item = size_bytes(src.dtype());
+  std::byte* to = out.bytes() > 0 ? out.mutable_data() : nullptr;
+  if (run > 0)
+    for_each_offset(sizes, strides, [&](int64_t at) {
+      CHECK(offset + at >= 0 && (offset + at + run) * item <= std::ssize(from));
+      std::memcpy(to, from.data() + (offset + at) * item, static_cast<size_t>(run * item));
+      to += run * item;
+    });
+  return out;
 }
 
 Tensor take(const Tensor& src, std::vector<int64_t> shape, std::span<const int64_t> positions) {

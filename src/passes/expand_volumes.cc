@@ -121,15 +121,16 @@ void expand_conv(Graph& graph, NodeId id) {
   const SlidingWindow window = read_sliding_window(node.attributes, spatial(kernel));
   graph.set_insertion_point(id);
   const ValueId x = seen_planes(graph, node.operands[0], window, y[2], grouped);
-  // Weights over several pixels are put in order when they are laid out, so that no copy of them exists.
-  const bool in_order = grouped || !(kernel[3] * kernel[4] == Dim(1));
-  const ValueId ordered = in_order ? w : ops::transpose(graph, {.x = w, .perm = List{0, 2, 1, 3, 4}});
+  // The planes of a channel lie together. Of weights over several pixels they are put apart when these are laid out, so
+  // that no copy of them exists.
+  const bool apart = !grouped && !(kernel[2] == Dim(1)), when_laid_out = apart && !(kernel[3] * kernel[4] == Dim(1));
+  const ValueId ordered = apart && !when_laid_out ? ops::transpose(graph, {.x = w, .perm = List{0, 2, 1, 3, 4}}) : w;
   const Shape flat{kernel[0], kernel[1] * kernel[2], kernel[3], kernel[4]};
   std::vector<ValueId> operands = node.operands;
   operands[0] = x;
   operands[1] = ops::reshape(graph, {.x = ordered, .shape = flat});
   Attributes attributes = plane_attributes(node.attributes, window);
-  if (in_order && !grouped) attributes.set("planes", kernel[2].constant());
+  if (when_laid_out) attributes.set("planes", kernel[2].constant());
   const ValueId two = graph.emit(conv_def, operands, attributes);
   const ValueId last = ops::transpose(graph, {.x = two, .perm = List{0, 2, 3, 1}});
   const ValueId volumes = ops::reshape(graph, {.x = last, .shape = Shape{y[0], y[2], y[3], y[4], y[1]}});

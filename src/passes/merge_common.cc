@@ -9,6 +9,7 @@
 
 #include "base/hash.h"
 #include "base/stop.h"
+#include "ir/lying_bytes.h"
 #include "ir/unbacked.h"
 #include "passes/pass.h"
 
@@ -28,7 +29,7 @@ void merge_constants(Graph& graph) {
     check_stop();
     const std::vector<int64_t>& shape = tensor.shape();
     const uint64_t kind = hash_bytes(std::as_bytes(std::span(shape)), static_cast<uint64_t>(tensor.dtype()));
-    const uint64_t hash = hash_bytes(tensor.data().bytes(), kind);
+    const uint64_t hash = hash_bytes(lying_bytes(tensor.data()), kind);
     bool merged = false;
     for (auto [other, end] = seen.equal_range(hash); other != end && !merged; ++other) {
       if (!graph.constant(other->second)->same_bits(tensor)) continue;

@@ -1,16 +1,13 @@
 // Weights laid out for kernels: one copy for all shapes, the source's pages given back, and what the statistics count.
-#include <filesystem>
 #include <fstream>
 #include <sstream>
 
-#include "base/atomic_file.h"
-#include "base/mapped_file.h"
+#include "ops/calls.h"
 #include "tests/runtime/encoder.h"
+#include "tests/support/mapped_weight.h"
 
 namespace hone::test {
 namespace {
-
-namespace fs = std::filesystem;
 
 // Resident bytes of the mapping that starts at `begin`, as the system counts them.
 int64_t resident_bytes(const std::byte* begin) {
@@ -28,28 +25,12 @@ int64_t resident_bytes(const std::byte* begin) {
   return -1;
 }
 
-// An f32 weight [rows, columns] of small whole numbers in a mapped file.
-class MappedWeight {
- public:
-  MappedWeight(int64_t rows, int64_t columns) : values_(static_cast<size_t>(rows * columns)) {
-    for (size_t i = 0; i < values_.size(); ++i) values_[i] = static_cast<float>(i % 7) - 3;
-    const std::string path =
-        (fs::temp_directory_path() / fmt::format("hone_mapped_weight_{:x}", reinterpret_cast<uintptr_t>(this)))
-            .string();
-    write_file(path, {reinterpret_cast<const char*>(values_.data()), values_.size() * sizeof(float)});
-    file_ = std::make_shared<MappedFile>(path);
-    fs::remove(path);
-    tensor_ = Tensor(DType::f32, {rows, columns}, Buffer(file_, file_->bytes(), true));
-  }
-  const Tensor& tensor() const { return tensor_; }
-  const std::vector<float>& values() const { return values_; }
-  const std::byte* begin() const { return file_->bytes().data(); }
-
- private:
-  std::vector<float> values_;
-  std::shared_ptr<MappedFile> file_;
-  Tensor tensor_;
-};
+// Small whole numbers.
+Tensor small_numbers(std::vector<int64_t> shape) {
+  std::vector<float> values(static_cast<size_t>(element_count(shape)));
+  for (size_t i = 0; i < values.size(); ++i) values[i] = static_cast<float>(i % 7) - 3;
+  return Tensor::of<float>(std::move(shape), values);
+}
 
 Graph linear_with(const Tensor& weight) {
   ParseContext context = op_context();
@@ -64,28 +45,54 @@ Graph linear_with(const Tensor& weight) {
                      context);
 }
 
+Graph conv_with(const Tensor& weight) {
+  Graph graph;
+  std::string type = fmt::format("f32[1,{}", weight.dim(1));
+  for (size_t i = 2; i < weight.shape().size(); ++i) type += ",5";
+  const ValueId x = graph.add_input("x", parse_type(type + "]"));
+  const ValueId w = graph.add_constant("w", weight);
+  graph.add_output(ops::conv(graph, {.x = x, .w = w}), "y");
+  return graph;
+}
+
 Tensor ones(int64_t rows, int64_t columns) {
   return Tensor::of<float>({rows, columns}, std::vector<float>(static_cast<size_t>(rows * columns), 1));
 }
 
 TEST(Weights, PagesOfTheSourceAreGivenBackOnceLaidOut) {
-  const MappedWeight weight(1024, 1024);
+  const std::vector<float> values = small_numbers({1024, 1024}).to_floats();
+  const MappedWeight weight(small_numbers({1024, 1024}));
   const int64_t bytes = weight.tensor().bytes();
-  ASSERT_EQ(weight.tensor().to_floats(), weight.values());
+  ASSERT_EQ(weight.tensor().to_floats(), values);
   ASSERT_EQ(resident_bytes(weight.begin()), bytes) << "reading makes all pages resident";
   Session session(linear_with(weight.tensor()), {});
   const Tensor y = session.run({{"x", ones(2, 1024)}})[0];
   EXPECT_EQ(resident_bytes(weight.begin()), 0);
   // Sums of small whole numbers are exact.
   std::vector<float> want(2048, 0);
-  for (size_t i = 0; i < weight.values().size(); ++i)
-    for (size_t row : {0, 1}) want[row * 1024 + i / 1024] += weight.values()[i];
+  for (size_t i = 0; i < values.size(); ++i)
+    for (size_t row : {0, 1}) want[row * 1024 + i / 1024] += values[i];
   EXPECT_EQ(y.to_floats(), want);
-  EXPECT_EQ(weight.tensor().to_floats(), weight.values()) << "the source can still be read";
+  EXPECT_EQ(weight.tensor().to_floats(), values) << "the source can still be read";
+}
+
+// As in ONNX files, whose bytes lie anywhere; windows are put in the order of the product on the way.
+TEST(Weights, OfConvolutionsAreReadOnAnyByteAndNoCopyStays) {
+  for (const std::vector<int64_t>& shape : {std::vector<int64_t>{128, 64, 3, 3}, {128, 64, 1, 1}, {64, 32, 3, 3, 3}}) {
+    const MappedWeight weight(small_numbers(shape), 1);
+    Session reference(conv_with(small_numbers(shape)), {});
+    Session session(conv_with(weight.tensor()), {});
+    std::vector<int64_t> sizes(shape.size(), 5);
+    sizes[0] = 1, sizes[1] = shape[1];
+    const Tensor x = small_numbers(sizes);
+    EXPECT_TRUE(session.run({{"x", x}})[0].same_bits(reference.run({{"x", x}})[0])) << shape.size();
+    EXPECT_TRUE(weight.tensor().data().source().has_value());
+    EXPECT_LE(resident_bytes(weight.begin()), 2 * 4096) << "of pages that others have part in";
+  }
 }
 
 TEST(Weights, AreLaidOutOnceForAllShapes) {
-  const MappedWeight weight(256, 128);
+  const MappedWeight weight(small_numbers({256, 128}));
   Session session(linear_with(weight.tensor()), {});
   session.run({{"x", ones(1, 128)}});
   const int64_t bytes = session.statistics().prepacked_bytes;

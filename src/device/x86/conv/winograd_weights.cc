@@ -2,8 +2,10 @@
 
 #include <algorithm>
 #include <array>
+#include <cstring>
 
 #include "base/float_bits.h"
+#include "ir/lying_bytes.h"
 
 namespace hone {
 namespace {
@@ -11,24 +13,31 @@ namespace {
 constexpr int64_t kColumns = 8;  // divides every panel
 using Columns = std::array<double, kColumns>;
 
-struct Places {
-  int64_t output_step, tap_step, channel_step;  // elements between weights
-  int64_t product_bytes, row_bytes;             // between panels of products, and rows of channels in them
+struct Room {
+  int64_t product_bytes, row_bytes;  // between panels of products, and rows of channels in them
 };
 
 double value(float stored) { return stored; }
 double value(uint16_t stored) { return bf16_to_f32(stored); }
 
+template <class T>
+double value_at(const std::byte* weights, int64_t element) {  // on any byte
+  T stored;
+  std::memcpy(&stored, weights + element * static_cast<int64_t>(sizeof(T)), sizeof(T));
+  return value(stored);
+}
+
 // One channel of up to kColumns outputs. Loops over columns have a constant length, so that they become vectors.
 template <class T>
-__attribute__((target("avx2,fma"))) void transform_channel(const Matrix& factors, const Places& at, const T* weights,
-                                                           int64_t count, int64_t c, std::byte* out) {
+__attribute__((target("avx2,fma"))) void transform_channel(const Matrix& factors, const WeightSteps& at,
+                                                           const std::byte* weights, int64_t first, int64_t count,
+                                                           int64_t c, const Room& room, std::byte* out) {
   constexpr bool pairs = sizeof(T) == 2;  // two channels in a lane
   Columns g[9] = {};
   for (int64_t o = 0; o < count; ++o)
     for (int64_t tap = 0; tap < 9; ++tap)
-      g[tap][static_cast<size_t>(o)] = value(weights[o * at.output_step + tap * at.tap_step]);
-  out += (pairs ? c / 2 : c) * at.row_bytes + (pairs ? c % 2 * 2 : 0);
+      g[tap][static_cast<size_t>(o)] = value_at<T>(weights, first + o * at.output + tap * at.tap);
+  out += (pairs ? c / 2 : c) * room.row_bytes + (pairs ? c % 2 * 2 : 0);
   for (const std::vector<double>& f : factors) {
     Columns half[3];  // a row of G g
     for (size_t x = 0; x < 3; ++x)
@@ -41,35 +50,29 @@ __attribute__((target("avx2,fma"))) void transform_channel(const Matrix& factors
       for (size_t o = 0; o < kColumns; ++o)
         if constexpr (pairs) to[2 * o] = f32_to_bf16(sums[o]);
         else to[o] = sums[o];
-      out += at.product_bytes;
+      out += room.product_bytes;
     }
   }
 }
 
 template <class T>
-void transform_panel(const Winograd& w, const GemmShape& shape, const Tensor& weights, bool turned, int64_t panel,
-                     std::byte* out) {
-  Places at{.output_step = 9 * shape.k,
-            .tap_step = 1,
-            .channel_step = 9,
-            .product_bytes = shape.panel_bytes(),
-            .row_bytes = shape.row_bytes()};
-  if (turned) at.output_step = 9, at.tap_step = -1, at.channel_step = 9 * shape.n;
-  else if (weights.shape().size() == 2) at.tap_step = shape.k, at.channel_step = 1;
-  const T* first_tap = weights.as<T>().data() + (turned ? 8 : 0);
+void transform_panel(const Winograd& w, const GemmShape& shape, const Tensor& weights, const WeightSteps& at,
+                     int64_t panel, std::byte* out) {
+  const Room room{.product_bytes = shape.panel_bytes(), .row_bytes = shape.row_bytes()};
+  const std::byte* const from = lying_bytes(weights.data()).data();
   const int64_t first = panel * shape.panel_columns(), end = std::min(shape.n, first + shape.panel_columns());
   for (int64_t c = 0; c < shape.k; ++c)  // panels are written from start to end
     for (int64_t o = first; o < end; o += kColumns)
-      transform_channel(w.weights, at, first_tap + o * at.output_step + c * at.channel_step,
-                        std::min(kColumns, end - o), c, out + (o - first) * 4);
+      transform_channel<T>(w.weights, at, from, at.first + o * at.output + at.of_channel(c),
+                           std::min(kColumns, end - o), c, room, out + (o - first) * 4);
 }
 
 }  // namespace
 
-void transform_weights(const Winograd& w, const GemmShape& shape, const Tensor& weights, bool turned, int64_t panel,
-                       std::byte* out) {
+void transform_weights(const Winograd& w, const GemmShape& shape, const Tensor& weights, const WeightSteps& steps,
+                       int64_t panel, std::byte* out) {
   const auto transform = weights.dtype() == DType::bf16 ? transform_panel<uint16_t> : transform_panel<float>;
-  transform(w, shape, weights, turned, panel, out);
+  transform(w, shape, weights, steps, panel, out);
 }
 
 }  // namespace hone

@@ -1,6 +1,7 @@
 // G g Gᵀ: the weights of a convolution as Winograd's algorithm multiplies them.
 #pragma once
 
+#include "device/x86/conv/weight_steps.h"
 #include "device/x86/conv/winograd.h"
 #include "device/x86/gemm/shape.h"
 #include "ir/tensor.h"
@@ -8,9 +9,8 @@
 namespace hone {
 
 // Those of one panel of outputs, computed in double and rounded once: for each product a panel of [channel, output],
-// one behind the other at `out`. `weights` are f32 or bf16 [outputs, 9 * channels] or [outputs, channels, 3, 3]; of
-// a turned plan [channels, outputs, 3, 3].
-void transform_weights(const Winograd& w, const GemmShape& shape, const Tensor& weights, bool turned, int64_t panel,
-                       std::byte* out);
+// one behind the other at `out`. `weights` are f32 or bf16, and lie by `steps`.
+void transform_weights(const Winograd& w, const GemmShape& shape, const Tensor& weights, const WeightSteps& steps,
+                       int64_t panel, std::byte* out);
 
 }  // namespace hone

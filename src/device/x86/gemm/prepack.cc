@@ -13,21 +13,16 @@
 #include "device/x86/gemm/shape.h"
 #include "device/x86/lane_layout.h"
 #include "device/x86/packed_source.h"
+#include "ir/lying_bytes.h"
 
 namespace hone {
 namespace {
-
-// Bytes of a matrix that is not by columns, on any byte.
-std::span<const std::byte> bytes_by_rows(const Buffer& matrix) {
-  const std::optional<Buffer::Source> source = matrix.source();
-  return source && !source->by_columns ? source->bytes : matrix.bytes();
-}
 
 class PlainSource {
  public:
   PlainSource(const GemmShape& shape, const Tensor& weights)
       : s_(shape),
-        bytes_(bytes_by_rows(weights.data())),
+        bytes_(lying_bytes(weights.data())),
         row_bytes_(shape.k * size_bytes(weights.dtype())),
         zero_(static_cast<size_t>(row_bytes_)) {}
 
@@ -109,10 +104,10 @@ void check_weights(const GemmPlan& plan, const Tensor& weights) {
 }  // namespace
 
 void drop_rows(const Buffer& plane, int64_t row_bytes, int64_t first, int64_t last) {
-  if (!plane.is_mapped()) return;
-  const int64_t size = static_cast<int64_t>(plane.size());
-  const int64_t begin = std::min(size, first * row_bytes), end = std::min(size, last * row_bytes);
-  drop_pages(plane.bytes().subspan(static_cast<size_t>(begin), static_cast<size_t>(end - begin)));
+  const std::span<const std::byte> file = bytes_in_file(plane);
+  const int64_t begin = std::min(std::ssize(file), first * row_bytes),
+                end = std::min(std::ssize(file), last * row_bytes);
+  drop_pages(file.subspan(static_cast<size_t>(begin), static_cast<size_t>(end - begin)));
 }
 
 void lay_out_panels(const GemmShape& s, const Tensor& weights, int64_t first_row, int threads, std::byte* base) {
@@ -147,10 +142,7 @@ void lay_out_panels(const GemmShape& s, const Tensor& weights, int64_t first_row
 }
 
 void drop_source(const Tensor& weights) {
-  for (const Buffer* plane : weights.buffers()) {
-    if (plane->is_mapped()) drop_pages(plane->bytes());
-    else if (const auto source = plane->source(); source && source->mapped) drop_pages(source->bytes);
-  }
+  for (const Buffer* plane : weights.buffers()) drop_pages(bytes_in_file(*plane));
 }
 
 std::string prepack_key(const GemmPlan& plan, const Target& target) {
