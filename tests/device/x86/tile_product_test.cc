@@ -8,7 +8,6 @@
 #include <sstream>
 
 #include "base/float_bits.h"
-#include "device/x86/emit_def.h"
 #include "device/x86/jit.h"
 #include "device/x86/registry.h"
 #include "device/x86/tile_file.h"
