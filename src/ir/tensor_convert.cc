@@ -12,6 +12,8 @@
 namespace hone {
 namespace {
 
+constexpr int64_t kPiece = 1 << 16;  // elements: they stay in the second-level cache
+
 template <class T>
 std::vector<T> values_as(const Tensor& tensor, DType dtype) {
   require_memory(tensor.elements() * static_cast<int64_t>(sizeof(T)), "a copy of a tensor's values");
@@ -20,17 +22,25 @@ std::vector<T> values_as(const Tensor& tensor, DType dtype) {
   return {values.begin(), values.end()};
 }
 
+// Some at a time, so that beside what is given and the result there is no third copy.
 template <class T>
 Tensor from_values(DType dtype, std::vector<int64_t> shape, std::span<const T> values) {
-  Tensor result(sizeof(T) == sizeof(float) ? DType::f32 : DType::f64, std::move(shape));
-  CHECK(result.elements() == static_cast<int64_t>(values.size()));
-  std::copy(values.begin(), values.end(), result.mutable_as<T>().begin());
-  return result.converted(dtype);
+  constexpr DType kOwn = sizeof(T) == sizeof(float) ? DType::f32 : DType::f64;
+  CHECK(element_count(shape) == std::ssize(values));
+  Tensor result(dtype, std::move(shape));
+  if (values.empty()) return result;
+  std::byte* to = result.mutable_data();
+  for (int64_t first = 0; first < std::ssize(values); first += kPiece) {
+    const auto piece = values.subspan(static_cast<size_t>(first))
+                           .first(static_cast<size_t>(std::min(kPiece, std::ssize(values) - first)));
+    const Tensor converted = Tensor(kOwn, {std::ssize(piece)}, Buffer::copy_of(std::as_bytes(piece))).converted(dtype);
+    to = std::ranges::copy(converted.data().bytes(), to).out;
+  }
+  return result;
 }
 
 // In the order in which the elements lie, some at a time: what is converted need not be put in order.
 Buffer converted_as_it_lies(const Buffer::Source& from, DType dtype, DType to) {
-  constexpr int64_t kPiece = 1 << 16;  // stays in the second-level cache
   const int64_t count = from.rows * from.columns, size = size_bytes(to);
   Buffer buffer = Buffer::uninitialised(static_cast<size_t>(count * size));
   std::byte* const out = buffer.mutable_bytes().data();

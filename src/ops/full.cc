@@ -37,8 +37,9 @@ std::vector<TensorType> infer_full(const InferArgs& a) {
 
 std::vector<Tensor> eval_full(const EvalArgs& a) {
   const std::vector<int64_t> sizes = sizes_of(a.results[0]);
-  const std::vector<double> values(static_cast<size_t>(element_count(sizes)), a.attributes.get<double>("value"));
-  return {Tensor::from_doubles(a.results[0].dtype, sizes, values)};
+  const double value = a.attributes.get<double>("value");
+  const Tensor one = Tensor::from_doubles(a.results[0].dtype, {}, {&value, 1});
+  return {copy_strided(one, sizes, std::vector<int64_t>(sizes.size(), 0))};
 }
 
 std::vector<TensorType> infer_iota(const InferArgs& a) {

@@ -52,6 +52,19 @@ TEST(Tensor, RoundsToSixteenBitFloats) {
   EXPECT_TRUE(std::signbit(half[3]));
 }
 
+// More than are converted at a time, the last of them fewer.
+TEST(Tensor, ManyValuesAreRoundedOneByOne) {
+  std::vector<double> values(150'001);
+  for (size_t i = 0; i < values.size(); ++i) values[i] = static_cast<double>(i) / 3;
+  const std::vector<float> rounded = Tensor::from_doubles(DType::f32, {150'001}, values).to_floats();
+  for (size_t i = 0; i < values.size(); ++i) ASSERT_EQ(rounded[i], static_cast<float>(values[i])) << i;
+  const std::vector<int64_t> whole =
+      Tensor::from_doubles(DType::i32, {3, 50'000}, std::span(values).first(150'000)).to_integers();
+  for (size_t i = 0; i < whole.size(); ++i) ASSERT_EQ(whole[i], static_cast<int64_t>(values[i])) << i;
+  EXPECT_THROW(Tensor::from_doubles(DType::string, {1}, std::vector<double>{1}), Error);
+  EXPECT_EQ(Tensor::from_doubles(DType::f32, {0, 2}, {}).elements(), 0);
+}
+
 TEST(Tensor, EveryDtypeConvertsToEveryOther) {
   for (int from = 0; from < static_cast<int>(DType::string); ++from)
     for (int to = 0; to < static_cast<int>(DType::string); ++to) {
