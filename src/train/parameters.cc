@@ -139,9 +139,10 @@ ParameterRole role_of(const Reader& reader) {
   if (op == &prelu_def && reader.operand == 1) return Role::slope;
   if (op == &gather_def) return Role::table;
   const std::string_view name = spec.name;
-  if (spec.bias || (!op->pointwise && (name == "b" || name == "bias"))) return Role::bias;
-  if (spec.weight || spec.factor || op == &einsum_def || (!op->pointwise && (name == "w" || name == "r")))
-    return Role::weight;
+  if (spec.bias) return Role::bias;
+  if (spec.weight || spec.factor || op == &einsum_def) return Role::weight;  // such as the b of a product
+  if (!op->pointwise && (name == "b" || name == "bias")) return Role::bias;
+  if (!op->pointwise && (name == "w" || name == "r")) return Role::weight;
   if (is_added_to_product(reader)) return Role::bias;
   const bool is_one = graph.type(reader.value).is_static() && element_count(graph.type(reader.value).shape) == Dim(1);
   if (!is_one && (op == &mul_def || op == &add_def) && is_normalised(graph, node.operands[1 - reader.operand]))

@@ -38,6 +38,8 @@ StoredTensor read_by(const std::string& type, const std::string& node, const std
 TEST(Parameters, AreReadAsWhatTheirOperandIs) {
   using Role = ParameterRole;
   EXPECT_EQ(read_by("f32[3,4]", "%y = linear %x, %w").role, Role::weight);
+  EXPECT_EQ(read_by("f32[4,3]", "%y = matmul %x, %w").role, Role::weight);
+  EXPECT_TRUE(read_by("f32[2,4,3]", "%y = matmul %x, %w").decays);
   EXPECT_EQ(read_by("f32[4]", "%y = layer_norm %x, %w").role, Role::norm);
   EXPECT_EQ(read_by("f32[4]", "%y = prelu %x, %w").role, Role::slope);
   EXPECT_EQ(read_by("f32[1,4]", "%y = mul %x, %w").role, Role::number);
