@@ -232,7 +232,8 @@ TEST(Npz, WhatDoesNotFitIsNamed) {
   EXPECT_EQ(npz_error({x, one}), "a.npz: array \"y\" has 1 rows, but \"x\" has 2");
   EXPECT_EQ(npz_error({}), "a.npz: holds no arrays");
   EXPECT_EQ(npz_error({x}, {.label = "z"}), "a.npz: has no array \"z\" (--label); its arrays are x");
-  EXPECT_EQ(npz_error({x}, {.label = "x"}), "a.npz: array \"x\" is f32[2]; classes are integers [rows]");
+  EXPECT_EQ(npz_error({x}, {.label = "x"}),
+            "a.npz: array \"x\" is f32[2]; classes are integers [rows] (numbers to predict are a target: --target)");
   EXPECT_EQ(npz_error({{"label", Tensor::of<int64_t>({1}, {-1})}}),
             "a.npz: class numbers from -1 to -1; 0 to 65535 are accepted, and -100 where none is known");
   EXPECT_EQ(npz_error({{"x", Tensor::scalar(1.f)}}),

@@ -49,7 +49,10 @@ Names roi_align(const ExportNode& n) {
   Attributes attributes = n.take({"output_height", "output_width", "sampling_ratio", "spatial_scale", "mode"});
   attributes.set("coordinate_transformation_mode",
                  n.integer("half_pixel", 0) != 0 ? "half_pixel" : "output_half_pixel");
-  return {n.emit("RoiAlign", {n.in(0), n.in(1), n.in_as(2, DType::i64)}, attributes)};
+  const bool channels_last = n.integer("channels_last", 0) != 0;
+  const std::string x = channels_last ? n.transpose(n.in(0), {0, 3, 1, 2}) : n.in(0),
+                    y = n.emit("RoiAlign", {x, n.in(1), n.in_as(2, DType::i64)}, attributes);
+  return {channels_last ? n.transpose(y, {0, 2, 3, 1}) : y};
 }
 
 Names max_roi_pool(const ExportNode& n) {
