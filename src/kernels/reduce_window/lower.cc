@@ -104,6 +104,7 @@ Support lower_window(const Lowering& lowering, Prepared& prepared) {
       if (!any_plane) {
         const auto window = sized_window(graph, n, closed(x_shape), closed(y_shape));
         if (const Support r = window_support(*window); !r.supported()) return r;
+        plan.plane = window->plane;
         counted = counted_taps(plan, *window, with_padding);
       }
       value = value / cast(scalar, counted);
