@@ -234,11 +234,11 @@ def compare(hone, case, steps, threads):
         seen |= bool(np.any(np.abs(fault_losses - losses) > bound))
 
     for name, value in aim.items():
-        found = ours["after"].get(names.get(name, name), ours["after"].get(name))
+        found = ours["after"].get(name, ours["after"].get(names.get(name)))  # an Identity's name, or one found by values
         if found is None:
             problems.append(f"{name} is not trained")
             continue
-        written = ours["written"].get(names.get(name, name))
+        written = ours["written"].get(name, ours["written"].get(names.get(name)))
         if name in names and (written is None or written.shape != stored[names[name]].shape):
             problems.append(f"{name} is {'not there' if written is None else list(written.shape)} in what was written, {list(stored[names[name]].shape)} in the file")
         found = as_in_pytorch(found, value, value)
