@@ -9,9 +9,9 @@
 #include "base/json.h"
 #include "base/philox.h"
 #include "device/x86/compiler.h"
+#include "device/x86/gemm/shape.h"
 #include "formats/packed.h"
 #include "ir/tensor.h"
-#include "device/x86/gemm/shape.h"
 
 namespace hone {
 
@@ -42,8 +42,7 @@ void time_packed_formats(KernelBench& bench);
 void time_block_products(KernelBench& bench);
 
 struct Compiled {
-  explicit Compiled(const KernelPlan& p)
-      : plan(p), library(bench_target(), CompilerOptions{.cache_folder = {}}) {
+  explicit Compiled(const KernelPlan& p) : plan(p), library(bench_target(), CompilerOptions{.cache_folder = {}}) {
     kernel = library.compile(std::span(&plan, 1))[0];
     milliseconds = library.statistics().milliseconds;
     spilled = library.statistics().spilled;

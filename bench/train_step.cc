@@ -14,11 +14,11 @@
 
 #include <CLI/CLI.hpp>
 
+#include "base/cache_folder.h"
 #include "base/json.h"
 #include "base/philox.h"
 #include "base/registry.h"
 #include "bench/timing.h"
-#include "base/cache_folder.h"
 #include "io/artefact.h"
 #include "measure/memory.h"
 #include "models/find_model.h"

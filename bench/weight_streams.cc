@@ -9,9 +9,9 @@
 #include "base/threads.h"
 #include "bench/kernel_bench.h"
 #include "bench/timing.h"
-#include "formats/registry.h"
-#include "device/x86/gemm/prepack.h"
 #include "device/panel_memory.h"
+#include "device/x86/gemm/prepack.h"
+#include "formats/registry.h"
 #include "measure/peaks_kernels.h"
 
 namespace hone {

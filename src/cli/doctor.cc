@@ -1,9 +1,9 @@
 #include "jobs/doctor.h"
 
+#include "base/cache_folder.h"
 #include "cli/flags.h"
 #include "cli/registry.h"
 #include "cli/run_files.h"
-#include "base/cache_folder.h"
 #include "measure/peaks.h"
 
 namespace hone {

@@ -8,10 +8,10 @@
 #include <set>
 #include <sstream>
 
+#include "base/cache_folder.h"
 #include "base/printable.h"
 #include "base/registry.h"
 #include "base/shell.h"
-#include "base/cache_folder.h"
 #include "device/registry.h"
 #include "io/numpy.h"
 #include "ir/text.h"
@@ -96,7 +96,8 @@ void RunFlags::add_to(CLI::App& app) {
 void add_device_to(CLI::App& app, std::string& device) {
   std::string what = "Device that runs the model:";
   for (const DeviceDef* def : device::all())
-    what += fmt::format(" {}{}{}", def->name, *def->variants ? "[:VARIANT]" : "", def == device::all().back() ? "" : ",");
+    what +=
+        fmt::format(" {}{}{}", def->name, *def->variants ? "[:VARIANT]" : "", def == device::all().back() ? "" : ",");
   app.add_option("--device", device, what + "; cpu:avx512 is --isa avx512 (default: cpu)");
 }
 

@@ -47,7 +47,8 @@ struct TextFlags {
   std::vector<std::string> get() const;  // empty when neither is given
 };
 
-// --device --backend -O --isa --no-winograd --no-fusion --threads --no-pass --verify --print-after --cache --trust-code, and
+// --device --backend -O --isa --no-winograd --no-fusion --threads --no-pass --verify --print-after --cache
+// --trust-code, and
 // --compute where the verb adds it
 // Of --device, or of --isa where that is given: null where neither is.
 std::shared_ptr<Device> device_of(const std::string& device, const std::string& isa);

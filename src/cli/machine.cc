@@ -1,8 +1,8 @@
 #include "jobs/machine.h"
 
+#include "base/cache_folder.h"
 #include "cli/flags.h"
 #include "cli/registry.h"
-#include "base/cache_folder.h"
 
 namespace hone {
 namespace {

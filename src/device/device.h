@@ -36,8 +36,8 @@ class Device : public Memory {
   virtual std::string variant() const { return ""; }
   virtual std::string abilities() const { return ""; }  // of instructions and units, for reports
 
-  virtual bool is_host() const = 0;           // its memory is the host's: addresses are pointers
-  virtual Buffer allocate(size_t bytes) = 0;  // uninitialised. Throws MemoryError
+  virtual bool is_host() const = 0;                 // its memory is the host's: addresses are pointers
+  virtual Buffer allocate(size_t bytes) = 0;        // uninitialised. Throws MemoryError
   virtual std::unique_ptr<Queue> make_queue() = 0;  // the device must outlive it
   // How many areas of Launch::scratch_bytes a launch takes when the run has so many threads.
   virtual int scratch_areas(int threads) const { return threads; }
@@ -61,7 +61,7 @@ class Device : public Memory {
 };
 
 struct DeviceDef {
-  const char* name;      // as --device takes it
+  const char* name;  // as --device takes it
   const char* doc;
   const char* variants;  // what may stand behind a colon, for people; empty: nothing
   bool compiles;         // else it interprets steps as they are

@@ -1,6 +1,6 @@
 // Kernel plans and arguments as values. A plan says everything that is constant in the code of one kernel: a plain
-// struct of the kernel's class (kernels/<class>/plan.h), which names each of its fields once (device/fields.h). What may
-// change between calls (pointers, extents, strides) is in KernelArgs, described per plan.
+// struct of the kernel's class (kernels/<class>/plan.h), which names each of its fields once (device/fields.h). What
+// may change between calls (pointers, extents, strides) is in KernelArgs, described per plan.
 #pragma once
 
 #include <array>

@@ -44,7 +44,8 @@ extern constinit const DeviceDef reference_device_def{
     .variants = "",
     .compiles = false,
     .open = [](std::string_view variant) -> std::shared_ptr<Device> {
-      if (!variant.empty()) fail("device \"reference:{}\": the reference has no variants; use --device reference", variant);
+      if (!variant.empty())
+        fail("device \"reference:{}\": the reference has no variants; use --device reference", variant);
       return std::make_shared<ReferenceDevice>();
     }};
 

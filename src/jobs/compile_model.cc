@@ -32,8 +32,7 @@ KeyValues figures(const SessionStatistics& s, const Device& device, size_t objec
 Record compile_model(LoadedModel model, SessionOptions options, const ShapeOptions& shapes, const std::string& output,
                      const std::string& command) {
   if (!output.ends_with(".safetensors")) fail("{}: the output's name must end in .safetensors", output);
-  if (!options.compiles())
-    fail("there is nothing to compile with --backend reference or below -O2; leave them out");
+  if (!options.compiles()) fail("there is nothing to compile with --backend reference or below -O2; leave them out");
   if (std::filesystem::is_directory(model.path)) refuse_source_as_output(output, model);
   if (options.compute) model.graph.metadata["compute"] = to_string(*options.compute);
   options.keep_objects = true;
@@ -54,14 +53,14 @@ Record compile_model(LoadedModel model, SessionOptions options, const ShapeOptio
   if (std::filesystem::equivalent(output, model.path, absent)) may_replace(output);  // with one that has more code
   const SavedModel saved = save_as_artefact(output, model.graph, files);
   const SessionStatistics& s = session.statistics();
-  Record record{.title = fmt::format("{} compiled", model.name),
-                .command = command,
-                .findings = {fmt::format("{} carries the machine code of {} kernels for {}", output,
-                                         s.kernels_compiled + s.kernels_cached + s.kernels_bundled,
-                                         session.device()->variant())},
-                .sections = {{"Compiled", {figures(s, *session.device(), objects.size(), saved.bytes)}}},
-                .machine = describe(environment()),
-                .manifest = {source, {"output", output, sha256_of_file(output), saved.bytes}}};
+  Record record{
+      .title = fmt::format("{} compiled", model.name),
+      .command = command,
+      .findings = {fmt::format("{} carries the machine code of {} kernels for {}", output,
+                               s.kernels_compiled + s.kernels_cached + s.kernels_bundled, session.device()->variant())},
+      .sections = {{"Compiled", {figures(s, *session.device(), objects.size(), saved.bytes)}}},
+      .machine = describe(environment()),
+      .manifest = {source, {"output", output, sha256_of_file(output), saved.bytes}}};
   const Graph& graph = session.graph();
   const auto with_bodies = static_cast<size_t>(
       std::ranges::count_if(graph.nodes(), [&](NodeId n) { return is_control(*graph.node(n).op); }));

@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "base/threads.h"
-#include "jobs/compiled_packer.h"
 #include "jobs/calibration_data.h"
+#include "jobs/compiled_packer.h"
 #include "jobs/evaluation.h"
 #include "jobs/quantize_model.h"
 #include "measure/claim.h"

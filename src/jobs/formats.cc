@@ -6,10 +6,10 @@
 
 #include "base/philox.h"
 #include "base/threads.h"
-#include "jobs/compiled_packer.h"
 #include "formats/packed.h"
 #include "formats/scale.h"
 #include "formats/zero_points.h"
+#include "jobs/compiled_packer.h"
 #include "measure/quality.h"
 
 namespace hone {

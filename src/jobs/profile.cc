@@ -205,8 +205,7 @@ std::string trace_of(const std::vector<StepTimes>& all) {
 ProfileReport profile(const ProfileOptions& options) {
   if (options.models.size() > 2) fail("{} models; one is profiled, or two side by side", options.models.size());
   const SessionOptions& session = options.open.session;
-  if (!session.compiles())
-    fail("profiles are of compiled steps; leave --backend reference and -O0, -O1 out");
+  if (!session.compiles()) fail("profiles are of compiled steps; leave --backend reference and -O0, -O1 out");
   std::vector<Candidate> candidates = open_candidates(options.models, options.open);
   std::vector<ProfiledModel> models;
   for (Candidate& c : candidates) models.push_back({c.name, *c.session, c.inputs});

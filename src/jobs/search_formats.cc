@@ -353,8 +353,9 @@ OutputDistance FoundFormats::distance(std::span<const int> choice) {
 
 OutputDistance FoundFormats::judged(std::span<const int> choice) {
   if (!study.data.judging) return distance(choice);
-  return distance_of(study.known.get<std::tuple_size_v<DistanceValues>>(
-      "held out\n" + candidates.text(choice), [&] { return values_of(study.distance(study.judge(), candidates.with(choice))); }));
+  return distance_of(study.known.get<std::tuple_size_v<DistanceValues>>("held out\n" + candidates.text(choice), [&] {
+    return values_of(study.distance(study.judge(), candidates.with(choice)));
+  }));
 }
 
 FoundFormats search_formats(const AllocateFormatsOptions& options, FormatStudy& study) {

@@ -4,12 +4,12 @@
 #include <cmath>
 #include <cstring>
 
+#include "base/cache_folder.h"
 #include "base/error.h"
 #include "base/mapped_file.h"
 #include "base/small_float.h"
 #include "base/text.h"
 #include "base/threads.h"
-#include "base/cache_folder.h"
 #include "io/artefact.h"
 #include "io/onnx/import_model.h"
 #include "ir/bodies.h"

@@ -1,7 +1,7 @@
-// Kernels, whatever computes them. A kernel class is a folder of kernels/: the plain struct that describes one kernel of
-// the class (its plan: everything that is constant in its code), and one KernelDef, which says what follows from a
-// graph. It names no device: how a device computes a plan is that device's own table (device/implementation.h), keyed by
-// the KernelDef.
+// Kernels, whatever computes them. A kernel class is a folder of kernels/: the plain struct that describes one kernel
+// of the class (its plan: everything that is constant in its code), and one KernelDef, which says what follows from a
+// graph. It names no device: how a device computes a plan is that device's own table (device/implementation.h), keyed
+// by the KernelDef.
 //
 // Every kernel covers work items [begin, end); items are independent, so any scheduler may hand them out in any pieces,
 // and the result has the same bits.

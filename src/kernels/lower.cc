@@ -342,8 +342,8 @@ struct PreparedGraph::Impl {
 
   void place(Unit& unit, RunSizes& actual, std::vector<Step>& steps) {
     const Group& group = unit.group;
-    const Support support = options.device->compiles() ? placed(unit, actual, steps)
-                                                         : Support{"the backend has no kernels"};
+    const Support support =
+        options.device->compiles() ? placed(unit, actual, steps) : Support{"the backend has no kernels"};
     if (support.supported()) return;
     if (group.nodes.size() == 1) return interpret(group.nodes[0], support.why, actual, steps);
     if (unit.alone.empty()) {

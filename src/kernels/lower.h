@@ -10,8 +10,8 @@
 #include <string>
 #include <vector>
 
-#include "ir/graph.h"
 #include "device/device.h"
+#include "ir/graph.h"
 #include "kernels/fusion.h"
 #include "kernels/kernel.h"
 #include "kernels/layouts.h"

@@ -24,8 +24,8 @@ using Plane = PointerBinding::Plane;
 
 int64_t rows_of(const std::vector<int64_t>& shape);  // the product of all dimensions but the last
 
-// A group made ready: its steps (mostly one), with their plans, and what completes the last for a run's sizes, whose dims
-// the others get, too; null where all are complete.
+// A group made ready: its steps (mostly one), with their plans, and what completes the last for a run's sizes, whose
+// dims the others get, too; null where all are complete.
 struct StepDraft : StepFrame, StepCall {};
 struct Prepared {
   std::vector<StepDraft> steps;

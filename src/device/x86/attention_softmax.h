@@ -1,8 +1,8 @@
 // What attention kernels do between their products, a strip of queries at a time.
 #pragma once
 
-#include "device/x86/emit.h"
 #include "device/x86/attention/shape.h"
+#include "device/x86/emit.h"
 
 namespace hone {
 

@@ -6,8 +6,8 @@
 // panels of W when they are packed.
 #pragma once
 
-#include "device/x86/emit.h"
 #include "device/x86/block_gemm/shape.h"
+#include "device/x86/emit.h"
 
 namespace hone {
 

@@ -1,8 +1,8 @@
 #include "device/x86/compiler.h"
 
 #include <chrono>
-#include <optional>
 #include <mutex>
+#include <optional>
 #include <unordered_map>
 
 #include "base/clock.h"

@@ -4,8 +4,8 @@
 
 #include "device/x86/code_numbers.h"
 #include "device/x86/emit.h"
-#include "formats/format.h"
 #include "device/x86/weight_codec.h"
+#include "formats/format.h"
 
 namespace hone {
 

@@ -64,9 +64,7 @@ double MachinePeaks::*peak_of(const DotUnit& unit) {
 }
 
 // `--isa`'s text, for a target that this CPU has.
-Target usable_target(std::string_view variant) {
-  return variant.empty() ? host_target() : parse_target(variant);
-}
+Target usable_target(std::string_view variant) { return variant.empty() ? host_target() : parse_target(variant); }
 
 }  // namespace
 
@@ -112,8 +110,9 @@ std::vector<std::string> X86Device::notes() const {
 extern constinit const DeviceDef cpu_device_def{
     .name = "cpu",
     .doc = "compiled code",
-    .variants = "levels of instructions: avx2, avx512, avx512_bf16, amx, host; with features added or taken away: "
-                "avx512+avx_vnni",
+    .variants =
+        "levels of instructions: avx2, avx512, avx512_bf16, amx, host; with features added or taken away: "
+        "avx512+avx_vnni",
     .compiles = true,
     .open = [](std::string_view variant) -> std::shared_ptr<Device> {
       return std::make_shared<X86Device>(usable_target(variant));

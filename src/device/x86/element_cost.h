@@ -1,8 +1,8 @@
 // What an element of a program costs, roughly: to size pieces of work, never to choose results.
 #pragma once
 
-#include "expr/program.h"
 #include "device/x86/target.h"
+#include "expr/program.h"
 
 namespace hone {
 

@@ -15,8 +15,8 @@
 #include <utility>
 #include <vector>
 
-#include "ir/type.h"
 #include "device/x86/target.h"
+#include "ir/type.h"
 
 namespace hone {
 

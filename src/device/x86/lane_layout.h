@@ -1,4 +1,5 @@
-// Moves between rows of W and the 32-bit lanes of a weight panel (device/x86/gemm/shape.h): the inner loops of prepack().
+// Moves between rows of W and the 32-bit lanes of a weight panel (device/x86/gemm/shape.h): the inner loops of
+// prepack().
 #pragma once
 
 #include <array>

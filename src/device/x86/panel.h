@@ -3,8 +3,8 @@
 #pragma once
 
 #include "device/x86/emit.h"
-#include "formats/format.h"
 #include "device/x86/gemm/shape.h"
+#include "formats/format.h"
 
 namespace hone {
 

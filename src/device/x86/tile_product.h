@@ -6,9 +6,9 @@
 #pragma once
 
 #include "device/x86/emit.h"
+#include "device/x86/gemm/shape.h"
 #include "device/x86/pending_strip.h"
 #include "formats/format.h"
-#include "device/x86/gemm/shape.h"
 
 namespace hone {
 

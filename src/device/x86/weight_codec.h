@@ -8,9 +8,9 @@
 #include <vector>
 
 #include "base/error.h"
+#include "device/x86/target.h"
 #include "formats/format.h"
 #include "kernels/code_meaning.h"
-#include "device/x86/target.h"
 
 namespace hone {
 

@@ -2,12 +2,12 @@
 
 #include <cmath>
 
+#include "device/x86/conv/winograd_shape.h"
 #include "device/x86/copy.h"
 #include "device/x86/epilogue.h"
 #include "device/x86/plane.h"
 #include "device/x86/strips.h"
 #include "device/x86/tile.h"
-#include "device/x86/conv/winograd_shape.h"
 
 namespace hone {
 namespace {

@@ -37,7 +37,8 @@ struct X86KernelClass {
   using PlanType = Plan;
 };
 
-//   constexpr X86KernelClass<GemmPlan> gemm{…};  extern constinit const X86KernelDef gemm_on_x86_def = x86_kernel<gemm>();
+//   constexpr X86KernelClass<GemmPlan> gemm{…};  extern constinit const X86KernelDef gemm_on_x86_def =
+//   x86_kernel<gemm>();
 template <const auto& Class>
 constexpr X86KernelDef x86_kernel() {
   using Plan = typename std::remove_cvref_t<decltype(Class)>::PlanType;
@@ -70,8 +71,7 @@ constexpr X86KernelDef x86_kernel() {
     };
   if constexpr (Class.prepack.is_given)
     def.prepacking = {
-        .key = [](const Device& d,
-                  const KernelPlan& p) { return Class.prepack_key.call(p.get<Plan>(), target_of(d)); },
+        .key = [](const Device& d, const KernelPlan& p) { return Class.prepack_key.call(p.get<Plan>(), target_of(d)); },
         .bytes = [](const Device& d,
                     const KernelPlan& p) { return Class.prepacked_bytes.call(p.get<Plan>(), target_of(d)); },
         .lay_out = [](const Device& d, const KernelPlan& p, const Tensor& weights, int threads,
