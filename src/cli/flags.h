@@ -47,13 +47,12 @@ struct TextFlags {
   std::vector<std::string> get() const;  // empty when neither is given
 };
 
-// --device --backend -O --isa --no-winograd --no-fusion --threads --no-pass --verify --print-after --cache
-// --trust-code, and
-// --compute where the verb adds it
 // Of --device, or of --isa where that is given: null where neither is.
 std::shared_ptr<Device> device_of(const std::string& device, const std::string& isa);
 void add_device_to(CLI::App& app, std::string& device);
 
+// --device --backend -O --isa --no-winograd --no-fusion --threads --no-pass --verify --print-after --cache
+// --trust-code, and --compute where the verb adds it
 struct RunFlags {
   std::string device, backend = "cpu", isa, compute, cache;
   int optimise = 2, threads = 1;

@@ -64,7 +64,6 @@ struct DeviceDef {
   const char* name;  // as --device takes it
   const char* doc;
   const char* variants;  // what may stand behind a colon, for people; empty: nothing
-  bool compiles;         // else it interprets steps as they are
   // Throws Error when it is not there, saying what was looked for, and for variants that are unknown or not there.
   std::shared_ptr<Device> (*open)(std::string_view variant);
 };
@@ -73,5 +72,10 @@ std::string text_of(const Device& device);  // as open_device() takes it
 
 // "cpu", "cpu:avx512". Throws Error, which lists the devices of the program, for another name.
 std::shared_ptr<Device> open_device(std::string_view text);
+
+// The one that was asked for, else the CPU with all that it has.
+inline std::shared_ptr<Device> device_or_cpu(const std::shared_ptr<Device>& asked) {
+  return asked ? asked : open_device("cpu");
+}
 
 }  // namespace hone

@@ -42,7 +42,6 @@ extern constinit const DeviceDef reference_device_def{
     .name = "reference",
     .doc = "slow and obvious, sums in double",
     .variants = "",
-    .compiles = false,
     .open = [](std::string_view variant) -> std::shared_ptr<Device> {
       if (!variant.empty())
         fail("device \"reference:{}\": the reference has no variants; use --device reference", variant);

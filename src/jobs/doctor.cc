@@ -167,7 +167,7 @@ class Doctor {
   }
 
   void examine_execution() {
-    const std::shared_ptr<Device> device = options_.device ? options_.device : open_device("cpu");
+    const std::shared_ptr<Device> device = device_or_cpu(options_.device);
     Graph prepared = prepare_for_codegen(graph_, stored_compute(graph_));
     prepared.compact();
     const SpecialisedParts parts = specialised_parts(prepared, bindings_);

@@ -28,8 +28,7 @@ bool only_moves(const Graph& graph, const Step& step) {
 
 class Explanation {
  public:
-  Explanation(const LoadedModel& model, const ExplainOptions& options)
-      : device_(options.device ? options.device : open_device("cpu")) {
+  Explanation(const LoadedModel& model, const ExplainOptions& options) : device_(device_or_cpu(options.device)) {
     const Compute compute = options.compute ? *options.compute : stored_compute(model.graph);
     Graph prepared = prepare_for_codegen(model.graph, compute, options.pipeline);
     prepared.compact();

@@ -56,7 +56,7 @@ std::string machine_of(const SessionOptions& session) {
 std::vector<PlannedStep> planned_steps(const Graph& graph, const ShapeOptions& shapes, const SessionOptions& session) {
   if (!session.compiles())
     fail("predicted_latency is the sum of compiled steps; leave --backend reference and -O0, -O1 out");
-  const std::shared_ptr<Device> device = session.device ? session.device : open_device("cpu");
+  const std::shared_ptr<Device> device = device_or_cpu(session.device);
   Graph prepared =
       prepare_for_codegen(graph, session.compute ? *session.compute : stored_compute(graph), session.pipeline);
   prepared.compact();

@@ -442,8 +442,7 @@ class Job {
   // Sums have the same bits everywhere, and so must have what is computed of them: by the same instructions, too.
   void meet(TrainingRun& run, const std::string& decisive) {
     met_ = true;
-    const std::shared_ptr<Device>& own = options_.session.device;
-    const std::string instructions = (own ? own : open_device("cpu"))->abilities();
+    const std::string instructions = device_or_cpu(options_.session.device)->abilities();
     options_.ranks->meet(
         "", fmt::format("version = {}\ninstructions = {}\n{}", environment().hone_version, instructions, decisive));
     run.share_what_resumed();

@@ -119,4 +119,10 @@ std::optional<SizedWindow> sized_window(const Graph& graph, NodeId n, std::span<
                      .pad_right = w.after};
 }
 
+std::vector<int64_t> with_ones_for_open(const Shape& shape) {
+  std::vector<int64_t> sizes;
+  for (const Dim& size : shape) sizes.push_back(size.is_constant() ? size.constant() : 1);
+  return sizes;
+}
+
 }  // namespace hone

@@ -5,8 +5,8 @@
 #include <optional>
 #include <string>
 
-#include "ir/graph.h"
 #include "device/fields.h"
+#include "ir/graph.h"
 #include "kernels/kernel.h"
 #include "ops/sliding_window.h"
 
@@ -55,6 +55,9 @@ struct SizedWindow {
 // its channels come before them.
 std::optional<SizedWindow> sized_window(const Graph& graph, NodeId n, std::span<const int64_t> x,
                                         std::span<const int64_t> out);
+
+// A shape with 1 for each open size, where these decide nothing.
+std::vector<int64_t> with_ones_for_open(const Shape& shape);
 bool has_padding(const Graph& graph, NodeId n);  // whatever the sizes are
 // Whether the sizes of x and the result are open but for the number of images and channels.
 bool has_open_plane(const Shape& x, const Shape& out);

@@ -280,15 +280,13 @@ Session::Session(Graph graph, SessionOptions options) : impl_(std::make_unique<I
   else impl_->graph = canonicalise(std::move(graph), o.pipeline);
   impl_->graph.compact();
   if (o.optimise >= 2) {
-    const std::shared_ptr<Device> device = o.device ? o.device : open_device("cpu");
+    const std::shared_ptr<Device> device = device_or_cpu(o.device);
     impl_->options.device = device;
     impl_->shared = std::make_unique<StagesShared>(
         LowerOptions{.device = device, .fuse = o.fuse && device->compiles(), .no_winograd = o.no_winograd},
         o.max_specialisations, impl_->limits, impl_->pool, device,
-        CompilerOptions{.threads = o.threads,
-                        .cache_folder = o.cache_folder,
-                        .bundled = o.bundled,
-                        .keep_objects = o.keep_objects},
+        CompilerOptions{
+            .threads = o.threads, .cache_folder = o.cache_folder, .bundled = o.bundled, .keep_objects = o.keep_objects},
         static_cast<ValueId>(impl_->graph.value_capacity()));
     impl_->first = std::make_unique<Stage>(impl_->graph, *impl_->shared, impl_->shared->kernels);
   }

@@ -32,11 +32,13 @@ std::string free_name(const Graph& graph, const std::string& name) {
 
 void separate(Graph& graph, const StoredTensor& tensor) {
   const std::vector<Graph::Use> uses = graph.uses(tensor.id);
-  const bool is_merged = uses.size() > 1 && uniform_value(graph, tensor.id) &&
-                         std::ranges::all_of(uses, [&](const Graph::Use& use) { return is_of_a_layer(role_of_use(graph, use)); });
+  const bool is_merged =
+      uses.size() > 1 && uniform_value(graph, tensor.id) &&
+      std::ranges::all_of(uses, [&](const Graph::Use& use) { return is_of_a_layer(role_of_use(graph, use)); });
   if (!is_merged) return;
   for (size_t i = 1; i < uses.size(); ++i)
-    graph.set_operand(uses[i].node, uses[i].operand, graph.add_constant(free_name(graph, tensor.name), *graph.constant(tensor.id)));
+    graph.set_operand(uses[i].node, uses[i].operand,
+                      graph.add_constant(free_name(graph, tensor.name), *graph.constant(tensor.id)));
 }
 
 }  // namespace

@@ -113,7 +113,6 @@ extern constinit const DeviceDef cpu_device_def{
     .variants =
         "levels of instructions: avx2, avx512, avx512_bf16, amx, host; with features added or taken away: "
         "avx512+avx_vnni",
-    .compiles = true,
     .open = [](std::string_view variant) -> std::shared_ptr<Device> {
       return std::make_shared<X86Device>(usable_target(variant));
     }};

@@ -30,13 +30,6 @@ bool has_one_stride(const Attributes& attributes) {
   return std::ranges::all_of(strides, [](int64_t stride) { return stride == 1; });
 }
 
-// With numbers for open sizes, which decide nothing here.
-std::vector<int64_t> closed(const Shape& shape) {
-  std::vector<int64_t> sizes;
-  for (const Dim& size : shape) sizes.push_back(size.is_constant() ? size.constant() : 1);
-  return sizes;
-}
-
 }  // namespace
 
 bool leaves_plane(const PlaneWindow& w) {
@@ -101,7 +94,8 @@ Support lower_conv(const Lowering& lowering, Prepared& prepared) {
   plan.has_x_zero = node.operands.size() > 3 && node.operands[3] != kNone;
   if (plan.has_x_zero) lowering.bind(step, node.operands[3]);
   const bool turned = plan.turned, any_plane = has_open_plane(x_shape, y_shape);
-  SizedWindow now = *sized_window(graph, n, closed(turned ? y_shape : x_shape), closed(turned ? x_shape : y_shape));
+  SizedWindow now = *sized_window(graph, n, with_ones_for_open(turned ? y_shape : x_shape),
+                                  with_ones_for_open(turned ? x_shape : y_shape));
   if (turned && !any_plane)
     if (Support r = turn(now); !r.supported()) return r;
   plan.window = now.plane;

@@ -47,13 +47,6 @@ void write_counted(const CountedPadding& counted, KernelDims& dims) {
   std::ranges::copy(sides, dims.begin() + kCountedPadding);
 }
 
-// With numbers for open sizes, which decide nothing here.
-std::vector<int64_t> closed(const Shape& shape) {
-  std::vector<int64_t> sizes;
-  for (const Dim& size : shape) sizes.push_back(size.is_constant() ? size.constant() : 1);
-  return sizes;
-}
-
 }  // namespace
 
 void for_any_plane(ReduceWindowPlan& plan, KernelDims& dims, const CountedPadding& counted, bool any_kernel) {
@@ -102,7 +95,7 @@ Support lower_window(const Lowering& lowering, Prepared& prepared) {
     if (op == &avg_pool_def) {
       Expr counted = Expr::arg(1, Scalar::f32);
       if (!any_plane) {
-        const auto window = sized_window(graph, n, closed(x_shape), closed(y_shape));
+        const auto window = sized_window(graph, n, with_ones_for_open(x_shape), with_ones_for_open(y_shape));
         if (const Support r = window_support(*window); !r.supported()) return r;
         plan.plane = window->plane;
         counted = counted_taps(plan, *window, with_padding);
@@ -115,7 +108,7 @@ Support lower_window(const Lowering& lowering, Prepared& prepared) {
   plan.has_x_zero = codes && node.operands.size() > 3 && node.operands[3] != kNone;
   if (plan.has_x_zero) lowering.bind(step, node.operands[3]);
   step.overwritable.clear();  // a device may compute some channels twice
-  plan.plane = sized_window(graph, n, closed(x_shape), closed(y_shape))->plane;
+  plan.plane = sized_window(graph, n, with_ones_for_open(x_shape), with_ones_for_open(y_shape))->plane;
   if (any_plane) for_any_plane(plan, step.dims);
   step.plan = plan;
   step.lasting = true;

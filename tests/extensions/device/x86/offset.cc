@@ -186,7 +186,6 @@ extern constinit const DeviceDef offset_device_def{
     .name = "offset",
     .doc = "kernels of the CPU on memory that the host cannot read",
     .variants = "",
-    .compiles = true,
     .open = [](std::string_view variant) -> std::shared_ptr<Device> {
       return std::make_shared<OffsetDevice>(variant.empty() ? host_target() : parse_target(variant));
     }};
