@@ -10,7 +10,7 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
-build_packages=(g++ cmake ninja-build ccache git pkg-config llvm-19-dev libzstd-dev libfmt-dev nlohmann-json3-dev libcli11-dev
+build_packages=(g++ mold cmake ninja-build ccache git pkg-config llvm-19-dev libzstd-dev libfmt-dev nlohmann-json3-dev libcli11-dev
   libtomlplusplus-dev libutf8proc-dev libre2-dev libxxhash-dev nettle-dev zlib1g-dev libjpeg-dev libpng-dev libsqlite3-dev libprotobuf-dev protobuf-compiler libgtest-dev
   libgmock-dev libbenchmark-dev libonnx-testdata graphviz)
 python_packages=(python3 python3-venv)
