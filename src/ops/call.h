@@ -1,6 +1,6 @@
-// What the generated ops/calls.h is made of.
+// What the generated ops/calls/<file>.h are made of, one for each file of ops.
 //
-// ops/calls.h has for each op a struct of its operands and attributes by name, which becomes a Call, and a function
+// They have for each op a struct of its operands and attributes by name, which becomes a Call, and a function
 // that emits it and returns its result, or the vector of its results:
 //   const ValueId y = ops::linear(graph, {.x = x, .w = w, .b = b});
 //   replace_node(graph, node, ops::Reshape{.x = y, .shape = shape});
