@@ -1,23 +1,26 @@
-"""Whether one build of hone is slower than another: kernels, encoders and convolutional networks, each timed in turn in both
-builds, in one run on one machine. A row counts as slower when the interval of its ratio lies above 1 in three independent runs, and
+"""Whether one build of hone is slower than another: kernels, encoders and convolutional networks, a step of training, and whole
+processes (how one starts, compiles, what memory it takes, how many trials of a study it makes), each timed in turn in both builds,
+in one run on one machine. A row counts as slower when the interval of its ratio lies above 1 in three independent runs, and
 the median of these by more than RESOLUTION, by which two copies of one build differ (what lies below is listed too).
 
 usage: against.py OLD NEW [--rounds 60] [--only TEXT]... [--quick] [--json F]          (from the root of the checkout)
-OLD and NEW are build folders that hold `hone` and, for rows of kernels, `bench/bench_kernels` (target `bench`). Exit code 1 when
+OLD and NEW are build folders that hold `hone` and, for rows of kernels, training and studies, programs of the target `bench`. Exit code 1 when
 a row is slower. Needs Python alone; models that were not fetched (`make models`, `make bench-peers`) are left out.
 """
 import argparse
 import dataclasses
 import json
 import math
+import os
 import pathlib
 import random
 import statistics
 import subprocess
 import sys
+import time
 
 sys.path.insert(0, str(pathlib.Path(__file__).parent / "peers"))
-from interleaved import Hone, ratio, rounds  # noqa: E402
+from interleaved import Hone, OnDemand, interval, ratio, rounds  # noqa: E402
 
 WORK = pathlib.Path("build/bench/against")
 MINILM = pathlib.Path("build/models/all-MiniLM-L6-v2")
@@ -88,16 +91,53 @@ def shape_flags(row):
 
 
 def time_model(row):
-    systems = {}
     flags = shape_flags(row)
+    return time_in_turn(lambda name, build: Hone(build / "hone", row.model, {}, WORK / name, row.threads, (*flags, "--no-cache")))
+
+
+def time_in_turn(started):
+    """Of what started(name, build) starts for each build."""
     builds = [("old", args.old), ("new", args.new)]
     random.shuffle(builds)  # who lays out its weights first
-    for name, build in builds:
-        systems[name] = Hone(build / "hone", row.model, {}, WORK / name, row.threads, (*flags, "--no-cache"))
+    systems = {name: started(name, build) for name, build in builds}
     times = rounds(systems, max(12, args.rounds // 4) if args.quick else args.rounds)
     for system in systems.values():
         system.close()
     return ratio(times, "new", "old"), statistics.median(times["new"])
+
+
+def process(*command):
+    """Seconds and peak bytes of a process."""
+    start = time.perf_counter()
+    child = subprocess.Popen([str(part) for part in command], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
+    _, status, usage = os.wait4(child.pid, 0)
+    if status != 0:
+        sys.exit(f"{' '.join(map(str, command))}: {child.stderr.read().decode()}")
+    return time.perf_counter() - start, usage.ru_maxrss * 1024
+
+
+def process_rows():
+    """Name, unit, and what one build's figure is: the less the better."""
+    network = made("resnet18.safetensors", "build", "resnet18")
+    yield "a process starts and ends", "ms", 40, lambda build: process(build / "hone", "--version")[0] * 1e3
+    yield "ResNet-18 opened, compiled, run", "ms", 7, lambda build: process(build / "hone", "run", network, "--no-cache")[0] * 1e3
+    yield "peak memory of that", "MB", 7, lambda build: process(build / "hone", "run", network, "--no-cache")[1] / 1e6
+    if all((build / "bench" / "bench_search").exists() for build in (args.old, args.new)):
+        yield "a trial of a study in memory", "us", 7, lambda build: 1e6 / float(run(build / "bench" / "bench_search", "work", "memory", 1))
+
+
+def time_processes(figure, repeats):
+    ratios, last = [], 0
+    for repeat in range(repeats):
+        order = [("old", args.old), ("new", args.new)][:: 1 if repeat % 2 else -1]
+        found = {which: figure(build) for which, build in order}
+        ratios.append(found["new"] / found["old"])
+        last = found["new"]
+    return interval(ratios), last
+
+
+def time_training():
+    return time_in_turn(lambda name, build: OnDemand([build / "bench" / "bench_train_step", "bert-tiny", "--on-demand"]))
 
 
 def kernel_figures(build, name=None):
@@ -130,8 +170,8 @@ def spread(values):
     return statistics.median(v), v[min(1, len(v) - 1)], v[max(len(v) - 2, 0)]
 
 
-def is_slower(interval):
-    return interval[1] > 1
+def is_slower(found):
+    return found[1] > 1
 
 
 def listed(ratios):
@@ -142,9 +182,9 @@ def wanted(name):
     return not args.only or any(text in name for text in args.only)
 
 
-def show(name, interval, note):
-    mark = "slower?" if is_slower(interval) else "faster" if interval[2] < 1 else ""
-    print(f"  {name:44} {interval[0]:.3f} ({interval[1]:.3f}-{interval[2]:.3f})  {note:>14}  {mark}", flush=True)
+def show(name, found, note):
+    mark = "slower?" if is_slower(found) else "faster" if found[2] < 1 else ""
+    print(f"  {name:44} {found[0]:.3f} ({found[1]:.3f}-{found[2]:.3f})  {note:>14}  {mark}", flush=True)
 
 
 def main():
@@ -155,15 +195,25 @@ def main():
         found[row.name], seconds = time_model(row)
         again[row.name] = lambda row=row: time_model(row)[0]
         show(row.name, found[row.name], f"{seconds * 1e3:.2f} ms")
+    if wanted("training step, bert-tiny") and all((build / "bench" / "bench_train_step").exists() for build in (args.old, args.new)):
+        name = "training step, bert-tiny"
+        found[name], seconds = time_training()
+        again[name] = lambda: time_training()[0]
+        show(name, found[name], f"{seconds * 1e3:.2f} ms")
+    for name, unit, repeats, figure in process_rows():
+        if wanted(name):
+            found[name], last = time_processes(figure, repeats)
+            again[name] = lambda figure=figure, repeats=repeats: time_processes(figure, repeats)[0]
+            show(name, found[name], f"{last:.2f} {unit}")
     kernels_wanted = not args.only or any(not text.startswith(("MiniLM", "resnet", "mobilenet", "PP-OCR")) for text in args.only)
     has_kernels = kernels_wanted and all((build / "bench" / "bench_kernels").exists() for build in (args.old, args.new))
     if has_kernels and not args.quick:
-        for name, (interval, rate) in time_kernels().items():
+        for name, (times, rate) in time_kernels().items():
             if wanted(name):
-                found[name] = interval
+                found[name] = times
                 again[name] = lambda name=name: time_kernels(name=name)[name][0]
-                show(name, interval, f"{rate:.1f} G/s")
-    suspects = [name for name, interval in found.items() if is_slower(interval)]
+                show(name, times, f"{rate:.1f} G/s")
+    suspects = [name for name, ratios in found.items() if is_slower(ratios)]
     slower, level = {}, {}
     for name in suspects:
         intervals = [found[name]]
@@ -171,9 +221,9 @@ def main():
             intervals.append(again[name]())
             show(f"again: {name}", intervals[-1], "")
         if all(map(is_slower, intervals)) and len(intervals) == RUNS:
-            median = statistics.median(interval[0] for interval in intervals)
+            median = statistics.median(each[0] for each in intervals)
             (slower if median > 1 + RESOLUTION else level)[name] = median
-    mean = math.exp(statistics.fmean(math.log(interval[0]) for interval in found.values())) if found else 1
+    mean = math.exp(statistics.fmean(math.log(ratios[0]) for ratios in found.values())) if found else 1
     print(f"{len(found)} rows, geometric mean of new / old {mean:.3f}; slower in {RUNS} runs: "
           + listed(slower) + f"; by less than copies of one build differ: {listed(level)}")
     if args.json:

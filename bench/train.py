@@ -21,7 +21,7 @@ sys.path.insert(0, str(pathlib.Path(__file__).parent / "peers"))
 
 import torch  # noqa: E402
 import torch.nn.functional as F  # noqa: E402
-from interleaved import Hone, interval, ratio, rounds, timed  # noqa: E402
+from interleaved import Hone, OnDemand, interval, ratio, rounds, timed  # noqa: E402
 from results import table, write_section  # noqa: E402
 
 TINY, FROZEN, MINILM, RESNET = ("BERT-tiny (2 x 128), 32 x 128", "the same, embeddings frozen", "MiniLM-L6, 16 x 64",
@@ -53,32 +53,16 @@ def peak_bytes():
     return 1024 * int(next(line.split()[1] for line in status.splitlines() if line.startswith("VmHWM")))
 
 
-class Program:
-    """`bench_train_step --on-demand`: one step for each line `run`, answered by its nanoseconds."""
+class Program(OnDemand):
+    """`bench_train_step --on-demand`: the work is one step of training."""
 
     def __init__(self, program, arguments, threads, cache=None):
-        command = [program, *arguments, "--on-demand", "--threads", str(threads)]
-        environment = dict(os.environ, HONE_CACHE=str(cache)) if cache else None
-        self.child = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=environment)
-
-    def answer(self, request):
-        self.child.stdin.write(f"{request}\n")
-        self.child.stdin.flush()
-        line = self.child.stdout.readline()
-        if not line:
-            raise SystemExit(f"{' '.join(map(str, self.child.args))}: ended with {self.child.wait()}")
-        return float(line)
-
-    def __call__(self):
-        return self.answer("run") * 1e-9
+        super().__init__([program, *arguments, "--on-demand", "--threads", threads],
+                         dict(os.environ, HONE_CACHE=str(cache)) if cache else None)
 
     def peak_bytes(self):
         """The most memory so far, less what the process held before it opened the model."""
         return self.answer("memory")
-
-    def close(self):
-        self.child.stdin.close()
-        self.child.wait()
 
 
 def torch_step(name, compiled):

@@ -15,8 +15,30 @@ def timed(run):
     return system
 
 
-class Hone:
-    """`hone bench --on-demand`: a process that runs one inference per line it is sent and answers with its nanoseconds."""
+class OnDemand:
+    """A process that does a piece of work for each line `run` that it is sent, and answers with its nanoseconds."""
+
+    def __init__(self, command, environment=None):
+        self.child = subprocess.Popen([str(part) for part in command], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=environment)
+
+    def answer(self, request):
+        self.child.stdin.write(f"{request}\n")
+        self.child.stdin.flush()
+        line = self.child.stdout.readline()
+        if not line:
+            raise SystemExit(f"{' '.join(map(str, self.child.args))}: ended with {self.child.wait()}")
+        return float(line)
+
+    def __call__(self):
+        return self.answer("run") * 1e-9
+
+    def close(self):
+        self.child.stdin.close()
+        self.child.wait()
+
+
+class Hone(OnDemand):
+    """`hone bench --on-demand`: the work is one inference."""
 
     def __init__(self, program, model, inputs, folder, threads, flags=(), writes=True):
         self.folder = folder
@@ -27,24 +49,12 @@ class Hone:
         for name, value in inputs.items():
             np.save(folder / f"in_{name}.npy", value)
             given.append(f"{name}={folder / f'in_{name}.npy'}")
-        command = [program, "bench", model, "--on-demand", "--threads", str(threads), *(["--output-dir", folder] if writes else []), *flags, *(["--input", *given] if given else [])]
-        self.child = subprocess.Popen([str(part) for part in command], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
-
-    def __call__(self):
-        self.child.stdin.write("run\n")
-        self.child.stdin.flush()
-        line = self.child.stdout.readline()
-        if not line:
-            raise SystemExit(f"{' '.join(map(str, self.child.args))}: ended with {self.child.wait()}")
-        return float(line) * 1e-9
+        super().__init__([program, "bench", model, "--on-demand", "--threads", threads,
+                          *(["--output-dir", folder] if writes else []), *flags, *(["--input", *given] if given else [])])
 
     def output(self, name):
         import numpy as np
         return np.load(self.folder / (name.replace("/", "_") + ".npy"))
-
-    def close(self):
-        self.child.stdin.close()
-        self.child.wait()
 
 
 def rounds(systems, count, warmup=3, pause=0.0):
