@@ -7,7 +7,7 @@
 #pragma once
 
 #include "device/x86/block_gemm/shape.h"
-#include "device/x86/emit.h"
+#include "device/x86/emitter.h"
 
 namespace hone {
 

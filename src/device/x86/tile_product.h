@@ -5,7 +5,7 @@
 // which is added to those of the steps before. Subnormal operands and results count as 0.
 #pragma once
 
-#include "device/x86/emit.h"
+#include "device/x86/emitter.h"
 #include "device/x86/gemm/shape.h"
 #include "device/x86/pending_strip.h"
 #include "formats/format.h"

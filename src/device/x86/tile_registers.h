@@ -6,7 +6,7 @@
 #include <array>
 #include <cstdint>
 
-#include "device/x86/emit.h"
+#include "device/x86/emitter.h"
 
 namespace hone {
 

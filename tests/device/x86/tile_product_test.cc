@@ -8,7 +8,7 @@
 #include <sstream>
 
 #include "base/float_bits.h"
-#include "device/x86/jit.h"
+#include "device/x86/machine.h"
 #include "device/x86/registry.h"
 #include "device/x86/tile_file.h"
 #include "device/x86/tile_registers.h"
@@ -32,8 +32,8 @@ Target with_amx() {
 }
 
 std::string assembly_of(const KernelPlan& plan, const Target& target) {
-  return ObjectCompiler(target).assembly(
-      [&](Emitter& e) { device_x86::find(plan.kernel())->emit(e, plan, "product", 0); });
+  return ObjectCompiler(code_machine(target)).assembly(
+      [&](LlvmEmitter& e) { device_x86::find(plan.kernel())->emit(e, plan, "product", 0); });
 }
 
 void expect_instructions(const std::string& text, const char* dot = "tdpbf16ps") {

@@ -29,7 +29,8 @@
 
 namespace hone {
 
-class Emitter;
+class X86Emitter;
+using Emitter = X86Emitter;
 
 struct BlockGemmShape {
   int64_t n = 0;

@@ -22,7 +22,8 @@
 
 namespace hone {
 
-class Emitter;
+class X86Emitter;
+using Emitter = X86Emitter;
 
 // What launch() derives from the sizes of a plane, in KernelArgs::dims. Strip height and chains decide bits: both
 // follow from the plane by the rule of conv_shape(), for whatever plane code is made.

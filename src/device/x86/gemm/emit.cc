@@ -6,8 +6,8 @@
 
 #include "base/multiples.h"
 #include "device/x86/copy.h"
-#include "device/x86/emit.h"
-#include "device/x86/epilogue.h"
+#include "device/x86/emitter.h"
+#include "device/x86/product_epilogue.h"
 #include "device/x86/gemm/shape.h"
 #include "device/x86/panel.h"
 #include "device/x86/pending_strip.h"

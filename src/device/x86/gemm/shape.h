@@ -40,7 +40,8 @@
 
 namespace hone {
 
-class Emitter;
+class X86Emitter;
+using Emitter = X86Emitter;
 
 // Rows for which sums run in several chains, where the tile has registers for them, and codes are decoded in the
 // multiplying loop; beyond, decoding once into scratch costs less than decoding again for each strip of rows.

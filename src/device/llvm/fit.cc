@@ -1,4 +1,4 @@
-#include "device/x86/fit.h"
+#include "device/llvm/fit.h"
 
 #include <algorithm>
 #include <cmath>

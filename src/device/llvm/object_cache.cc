@@ -1,4 +1,4 @@
-#include "device/x86/object_cache.h"
+#include "device/llvm/object_cache.h"
 
 #include <fcntl.h>
 #include <fmt/format.h>
@@ -11,8 +11,6 @@
 
 #include "base/regular_file.h"
 #include "base/temporary.h"
-#include "device/x86/generator_version.h"
-#include "device/x86/jit.h"
 
 namespace hone {
 namespace {
@@ -34,13 +32,8 @@ static_assert(sizeof(Header) == 48 && std::is_trivially_copyable_v<Header>);
 
 }  // namespace
 
-std::string object_target(const Target& target) {
-  return fmt::format("{} as {} with {} KB of second-level cache, llvm {}, generators {}", to_string(target.features()),
-                     target.rates().name, target.l2_bytes() >> 10, llvm_version(), generator_version());
-}
-
-ObjectKey object_key(std::string_view plan_text, const Target& target) {
-  return sha256_128(fmt::format("{}\n{}", object_target(target), plan_text));
+ObjectKey object_key(std::string_view plan_text, std::string_view code_target) {
+  return sha256_128(fmt::format("{}\n{}", code_target, plan_text));
 }
 
 std::string sealed_object(const ObjectKey& key, std::span<const std::byte> object) {

@@ -3,7 +3,7 @@
 // take the place of number().
 #pragma once
 
-#include "device/x86/emit.h"
+#include "device/llvm/emitter.h"
 #include "kernels/code_meaning.h"
 
 namespace hone {
@@ -17,7 +17,7 @@ class CodeNumbers {
     bool unit_in_scale = false;
   };
 
-  CodeNumbers(Emitter& e, const CodeMeaning& meaning, const Format& format);  // `meaning` outlives this
+  CodeNumbers(LlvmEmitter& e, const CodeMeaning& meaning, const Format& format);  // `meaning` outlives this
 
   llvm::Value* zero_point(llvm::Value* integers);  // 32-bit lanes, as it is subtracted; null when null
   // A group whose scales may be multiplied by what all numbers are.
@@ -36,7 +36,7 @@ class CodeNumbers {
   llvm::Value* minifloat(llvm::Value* codes);
   llvm::Value* signed_sum(llvm::Value* codes, const Values& scales);
 
-  Emitter& e_;
+  LlvmEmitter& e_;
   const CodeMeaning& m_;
   Program program_;  // of expression and group_expression
 };

@@ -1,16 +1,16 @@
-#include "device/x86/code_numbers.h"
+#include "device/llvm/code_numbers.h"
 
 #include <cmath>
 #include <limits>
 
-#include "device/x86/expr_emit.h"
+#include "device/llvm/expr_emit.h"
 
 namespace hone {
 
 using llvm::Value;
 using By = CodeMeaning::By;
 
-CodeNumbers::CodeNumbers(Emitter& e, const CodeMeaning& meaning, const Format& format) : e_(e), m_(meaning) {
+CodeNumbers::CodeNumbers(LlvmEmitter& e, const CodeMeaning& meaning, const Format& format) : e_(e), m_(meaning) {
   if (m_.by == By::group_expression) program_ = group_value(format);
   if (m_.by == By::expression)
     program_ = flatten(cast(Scalar::f32, format.codec->decode(format.element, Expr::arg(0, Scalar::u32))));

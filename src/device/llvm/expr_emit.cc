@@ -1,7 +1,6 @@
-#include "device/x86/expr_emit.h"
+#include "device/llvm/expr_emit.h"
 
 #include <llvm/IR/Intrinsics.h>
-#include <llvm/IR/IntrinsicsX86.h>
 
 #include <algorithm>
 #include <bit>
@@ -10,7 +9,7 @@
 #include <utility>
 
 #include "base/error.h"
-#include "device/x86/vector_math.h"
+#include "device/llvm/vector_math.h"
 #include "expr/narrow.h"
 
 namespace hone {
@@ -21,7 +20,7 @@ using llvm::Value;
 
 class ProgramEmitter {
  public:
-  ProgramEmitter(Emitter& e, const Program& program, std::span<Value* const> args, Value* index, Values known)
+  ProgramEmitter(LlvmEmitter& e, const Program& program, std::span<Value* const> args, Value* index, Values known)
       : e_(e), b_(e.b), program_(narrowed(program)), args_(args), index_(index), values_(std::move(known)) {
     values_.resize(program_.code.size());
   }
@@ -235,7 +234,7 @@ class ProgramEmitter {
     return b_.CreateAnd(y, llvm::ConstantInt::get(y->getType(), y->getType()->getScalarSizeInBits() - 1));
   }
 
-  // x86 traps where the expression language has a value, so the divisor is made harmless first: 1 where it is 0 (the
+  // CPUs trap where the expression language has a value, so the divisor is made harmless first: 1 where it is 0 (the
   // quotient is then replaced) or where INT_MIN / -1 would overflow (x / 1 = x is what the language asks for).
   Value* divide(ExprOp op, Scalar type, Value* x, Value* y) {
     llvm::Type* vec = x->getType();
@@ -291,18 +290,6 @@ class ProgramEmitter {
     return Clamp{lower.c, lower.b, code(i).b};
   }
 
-  // The nearest integers, those of NaN 0; |x| is far below 2^31.
-  Value* nearest(Value* x) {
-    Value* ordered = b_.CreateFCmpORD(x, x);
-    if (!e_.avx512) {
-      Value* whole = b_.CreateIntrinsic(Intrinsic::x86_avx_cvt_ps2dq_256, {}, {x});
-      return b_.CreateAnd(whole, b_.CreateSExt(ordered, e_.v_i32));
-    }
-    return b_.CreateIntrinsic(Intrinsic::x86_avx512_mask_cvtps2dq_512, {},
-                              {x, llvm::Constant::getNullValue(e_.v_i32), b_.CreateBitCast(ordered, e_.i16),
-                               b_.getInt32(4)});  // 4: the current rounding mode
-  }
-
   // As saturated() in expr/semantics.h. LLVM's own saturating conversion takes vectors apart.
   Value* truncated(const Instruction& i) {
     const Scalar from = type_of(i.a);
@@ -320,7 +307,7 @@ class ProgramEmitter {
       if (y.op == ExprOp::rint && std::trunc(low) == low && std::trunc(high) == high) {
         Value* bounded = at(y.a);  // NaN stays; which zero it is does not matter
         bounded = b_.CreateSelect(b_.CreateFCmpOLT(bounded, number(low)), number(low), bounded);
-        return nearest(b_.CreateSelect(b_.CreateFCmpOGT(bounded, number(high)), number(high), bounded));
+        return e_.nearest(b_.CreateSelect(b_.CreateFCmpOGT(bounded, number(high)), number(high), bounded));
       }
       return convert(b_.CreateSelect(b_.CreateFCmpORD(x, x), x, zero));
     }
@@ -365,9 +352,9 @@ class ProgramEmitter {
     return e_.as(b_.CreateMaskedGather(e_.vec(e_.i64), pointers, llvm::Align(8), every), vector(i.type));
   }
 
-  // Integers of eight bits, with or without sign, in a table that fills more than a register of words; else null.
+  // Integers of eight bits, with or without sign, where the machine has a fast way; else null.
   Value* lookup_bytes(Scalar type, Value* index, const std::vector<uint64_t>& table) {
-    if (!e_.vbmi || !e_.avx512 || (type != Scalar::i32 && type != Scalar::u32) || table.size() <= 32) return nullptr;
+    if (type != Scalar::i32 && type != Scalar::u32) return nullptr;
     const auto fits = [&](int32_t least) {
       return std::ranges::all_of(
           table, [&](uint64_t bits) { return static_cast<uint32_t>(bits) - static_cast<uint32_t>(least) < 256; });
@@ -376,13 +363,13 @@ class ProgramEmitter {
     if (!is_signed && !fits(0)) return nullptr;
     std::vector<uint8_t> bytes;
     for (uint64_t bits : table) bytes.push_back(static_cast<uint8_t>(bits));
-    // Of each lane the lowest byte: the others, which are 0, find the first entry.
-    Value* found = e_.as(e_.lookup_bytes(e_.as(index, e_.vec(e_.i8, 64)), bytes), e_.v_i32);
+    Value* found = e_.lookup_low_bytes(index, bytes);
+    if (!found) return nullptr;
     found = b_.CreateAnd(found, e_.c_i32(0xff));
     return is_signed ? b_.CreateAShr(b_.CreateShl(found, e_.c_i32(24)), e_.c_i32(24)) : found;
   }
 
-  Emitter& e_;
+  LlvmEmitter& e_;
   llvm::IRBuilder<>& b_;
   const Program program_;
   std::span<Value* const> args_;
@@ -392,12 +379,12 @@ class ProgramEmitter {
 
 }  // namespace
 
-Values emit_program(Emitter& e, const Program& program, std::span<Value* const> args, Value* index,
+Values emit_program(LlvmEmitter& e, const Program& program, std::span<Value* const> args, Value* index,
                     const Values& known) {
   return ProgramEmitter(e, program, args, index, known).run();
 }
 
-Values emit_invariants(Emitter& e, const Program& program, std::span<Value* const> args) {
+Values emit_invariants(LlvmEmitter& e, const Program& program, std::span<Value* const> args) {
   return ProgramEmitter(e, program, args, nullptr, {}).invariants();
 }
 

@@ -1,9 +1,9 @@
-// The vector emitter: LLVM IR with explicit vectors, and the handful of primitives in which instruction-set levels
-// differ.
+// The vector emitter: LLVM IR with explicit vectors, and, as virtual functions, the handful of primitives in which
+// machines differ.
 //
-// A module is emitted through one Emitter. `lanes` 32-bit elements fill a register (16 with AVX-512, else 8); wider or
-// narrower elements still come `lanes` at a time, so that one element program reads operands of every type. No
-// fast-math flag is set: fused multiply-adds are asked for with fma().
+// A module is emitted through one LlvmEmitter. A vector has `lanes` elements, of 32 bits or wider or narrower, so that
+// one element program reads operands of every type. No fast-math flag is set: fused multiply-adds are asked for with
+// fma().
 #pragma once
 
 #include <llvm/IR/IRBuilder.h>
@@ -15,7 +15,6 @@
 #include <utility>
 #include <vector>
 
-#include "device/x86/target.h"
 #include "ir/type.h"
 
 namespace hone {
@@ -28,19 +27,17 @@ struct KernelFrame {
   llvm::Value *args, *begin, *end, *scratch;
 };
 
-class Emitter {
+class LlvmEmitter {
  public:
-  Emitter(llvm::Module& module, const Target& target);
+  LlvmEmitter(llvm::Module& module, int lanes);
+  virtual ~LlvmEmitter() = default;
 
   llvm::LLVMContext& context;
   llvm::Module& module;
   llvm::IRBuilder<> b;
-  Target target;
   const int lanes;
-  const bool avx512, bf16, vbmi;  // AVX-512 F/BW/VL/DQ; its BF16 dot products; its byte permutes
   llvm::Type *const f32, *const f64, *const i8, *const i16, *const i32, *const i64, *const ptr;
   llvm::Type *const v_f32, *const v_i32;  // `lanes` of each
-  int registers() const { return target.registers(); }
 
   // Types and constants.
   llvm::Type* vec(llvm::Type* element, int count = 0) const;  // count 0: `lanes`
@@ -123,31 +120,34 @@ class Emitter {
   template <class Then>
   void when(llvm::Value* condition, Then then);  // if (condition) then();
 
-  // bf16 pairs: one 32-bit lane holds two consecutive k (low half first), as VNNI and vdpbf16ps want them.
-  std::pair<llvm::Value*, llvm::Value*> split_pair(llvm::Value* pair);      // f32 of the low and the high halves, exact
-  llvm::Value* join_pair(llvm::Value* low, llvm::Value* high);              // inverse, for values that are exactly bf16
-  llvm::Value* join_pair_rounded(llvm::Value* low, llvm::Value* high);      // round to nearest even; finite values
-  llvm::Value* dot_bf16(llvm::Value* acc, llvm::Value* x, llvm::Value* y);  // acc + x.low*y.low + x.high*y.high
-  // Integers, exact: four bytes of each lane, of `x` without sign, of `y` with; or two words with sign. Sums wrap.
-  llvm::Value* dot_bytes(llvm::Value* acc, llvm::Value* x, llvm::Value* y);
-  llvm::Value* dot_words(llvm::Value* acc, llvm::Value* x, llvm::Value* y);
-  std::pair<llvm::Value*, llvm::Value*> split_bytes(llvm::Value* x, bool is_signed);  // even and odd ones, as words
-  // words[i] = table[index[i] mod 2^bits], bits <= 6 (AVX2: 4), over 2*lanes 16-bit indices; garbage above `bits` is
-  // ignored.
-  llvm::Value* lookup_words(llvm::Value* index, int bits, std::span<const uint16_t> table);
-  llvm::Value* permute(llvm::Value* x, llvm::Value* index);  // x[index[i]] of 32-bit lanes; index below `lanes`
-  // result[i] = table[index[i]], index an i32 vector below table.size() (a power of two): permutes up to 256 entries
-  // (AVX2: 64), else a gather.
-  llvm::Value* lookup_f32(llvm::Value* index, std::span<const float> table);
-  // The same of a vector of 64 bytes, in a table of up to 256 (up to 128: the highest bit is ignored), by permutes of
-  // bytes, which the CPU must have (vbmi).
-  llvm::Value* lookup_bytes(llvm::Value* index, std::span<const uint8_t> table);
+  // Where machines differ.
+  virtual llvm::Value* nearest(llvm::Value* x) = 0;  // i32 of f32: to even, 0 of NaN; |x| is far below 2^31
+  // value * 2^n of f32, for integral n in [-252, 254], rounded once.
+  virtual llvm::Value* scale_by_power(llvm::Value* value, llvm::Value* n);
+  // x less the nearest integer, 0 of an infinity; null where it is no single instruction.
+  virtual llvm::Value* fraction(llvm::Value*) { return nullptr; }
+  // result[i] = table[index[i]], index an i32 vector whose value modulo table.size() (a power of two) counts, if
+  // `table` has up to cheap_table() entries, else below it.
+  virtual llvm::Value* lookup_f32(llvm::Value* index, std::span<const float> table) = 0;
+  virtual int cheap_table() const = 0;  // entries that lookup_f32() finds in the time of one or two additions
+  // Likewise of bytes, in the lowest byte of each lane; the others hold anything. Null where lookup_f32() is as fast.
+  virtual llvm::Value* lookup_low_bytes(llvm::Value*, std::span<const uint8_t>) { return nullptr; }
 
   // Sums, maxima and minima over the lanes in a fixed tree: halves are combined until one element is left.
   template <class Combine>
   llvm::Value* reduce(llvm::Value* vector, Combine combine);
+
+ protected:
+  llvm::Value* gather_f32(llvm::Value* index, std::span<const float> table);  // from memory; index below table.size()
+  virtual void describe_machine(llvm::Function&) {}                           // attributes of every function
 };
+
+// Marks a function around those that work: registers spilled there cost little and are no reason for a smaller tile.
+void allow_spills(llvm::Function* function);
+
+// Marks a function that only calls those that work: its code is made in half the time and is not looked at closely.
+void generate_quickly(llvm::Function* function);
 
 }  // namespace hone
 
-#include "device/x86/emit_loops.h"
+#include "device/llvm/emit_loops.h"

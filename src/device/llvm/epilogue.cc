@@ -1,9 +1,8 @@
-#include "device/x86/epilogue.h"
+#include "device/llvm/epilogue.h"
 
 #include <algorithm>
 
-#include "device/x86/expr_emit.h"
-#include "device/x86/tile.h"
+#include "device/llvm/expr_emit.h"
 #include "kernels/program_uses.h"
 
 namespace hone {
@@ -13,10 +12,10 @@ using llvm::Value;
 
 class EpilogueBody {
  public:
-  EpilogueBody(Emitter& e, const GemmPlan& plan, const GemmShape& shape, llvm::Function* f)
+  EpilogueBody(LlvmEmitter& e, const GemmPlan& plan, SumTile tile, llvm::Function* f)
       : e_(e),
         plan_(plan),
-        shape_(shape),
+        tile_(tile),
         sums_(f->getArg(1)),
         row_(f->getArg(2)),
         column_(f->getArg(3)),
@@ -51,23 +50,25 @@ class EpilogueBody {
   }
 
   void run() {
-    const bool ragged = plan_.n == 0 || plan_.n % shape_.lanes != 0;
-    Value* vectors = e_.num(shape_.vectors);
+    const bool ragged = plan_.n == 0 || plan_.n % e_.lanes != 0;
+    Value* vectors = e_.num(tile_.vectors);
     Value* left = e_.b.CreateSub(n_, column_);
-    if (plan_.n == 0 || plan_.n % shape_.panel_columns() != 0)
-      vectors = e_.b.CreateBinaryIntrinsic(llvm::Intrinsic::smin, vectors, e_.b.CreateSDiv(left, e_.num(shape_.lanes)));
+    if (plan_.n == 0 || plan_.n % tile_columns() != 0)
+      vectors = e_.b.CreateBinaryIntrinsic(llvm::Intrinsic::smin, vectors, e_.b.CreateSDiv(left, e_.num(e_.lanes)));
     e_.loop(e_.num(0), vectors, 1, {}, [&](Value* v, const Values&) {
       vector_of_rows(v, nullptr);
       return Values{};
     });
     if (!ragged) return;
-    e_.when(e_.b.CreateICmpSLT(vectors, e_.num(shape_.vectors)), [&] {
-      Value* rest = e_.b.CreateSub(left, e_.times(vectors, shape_.lanes));
+    e_.when(e_.b.CreateICmpSLT(vectors, e_.num(tile_.vectors)), [&] {
+      Value* rest = e_.b.CreateSub(left, e_.times(vectors, e_.lanes));
       e_.when(e_.b.CreateICmpSGT(rest, e_.num(0)), [&] { vector_of_rows(vectors, e_.tail_mask(rest)); });
     });
   }
 
  private:
+  int64_t tile_columns() const { return int64_t{tile_.vectors} * e_.lanes; }
+
   Value* base(const GemmPlan::Operand& o, Value* pointer, Value* stride, Value* offset) {
     const int64_t size = size_bytes(o.dtype);
     switch (o.access) {
@@ -86,7 +87,7 @@ class EpilogueBody {
 
   // The v-th vector of columns in every row of the tile.
   void vector_of_rows(Value* v, Value* mask) {
-    Value* columns = e_.times(v, shape_.lanes);
+    Value* columns = e_.times(v, e_.lanes);
     Values fixed(plan_.operands.size(), nullptr);  // operands that are the same in every row
     for (size_t i = 0; i < fixed.size(); ++i) {
       const GemmPlan::Operand& o = plan_.operands[i];
@@ -104,9 +105,9 @@ class EpilogueBody {
   }
 
   void one_row(Value* r, Value* v, Value* columns, const Values& fixed, Value* mask) {
-    const int64_t vector_bytes = int64_t{shape_.lanes} * 4;
-    Value* sums = e_.at(e_.at(sums_, e_.times(r, shape_.row_bytes())), e_.times(v, vector_bytes));
-    Values args{e_.load(shape_.integers ? e_.v_i32 : e_.v_f32, sums, 4)};
+    const int64_t vector_bytes = int64_t{e_.lanes} * 4;
+    Value* sums = e_.at(e_.at(sums_, e_.times(r, tile_columns() * 4)), e_.times(v, vector_bytes));
+    Values args{e_.load(tile_.integers ? e_.v_i32 : e_.v_f32, sums, 4)};
     for (size_t i = 0; i < plan_.operands.size(); ++i) {
       const GemmPlan::Operand& o = plan_.operands[i];
       const int64_t size = size_bytes(o.dtype);
@@ -131,20 +132,20 @@ class EpilogueBody {
     }
   }
 
-  Emitter& e_;
+  LlvmEmitter& e_;
   const GemmPlan& plan_;
-  const GemmShape& shape_;
+  const SumTile tile_;
   Value *sums_, *row_, *column_, *rows_, *batch_row_, *n_, *result_stride_;
   Values bases_, strides_, results_;
 };
 
 }  // namespace
 
-llvm::Function* emit_epilogue(Emitter& e, const std::string& symbol, const GemmPlan& plan, const GemmShape& shape) {
+llvm::Function* emit_epilogue(LlvmEmitter& e, const std::string& symbol, const GemmPlan& plan, SumTile tile) {
   llvm::Type* const params[] = {e.ptr, e.ptr, e.i64, e.i64, e.i64, e.i64, e.i64};
   llvm::Function* f = e.begin_function(symbol, e.b.getVoidTy(), params, false);
   allow_spills(f);
-  EpilogueBody(e, plan, shape, f).run();
+  EpilogueBody(e, plan, tile, f).run();
   e.end_function();
   return f;
 }

@@ -1,12 +1,13 @@
 // Bodies of the templates in emit.h.
 #pragma once
 
-#include "device/x86/emit.h"
+#include "device/llvm/emitter.h"
 
 namespace hone {
 
 template <class Body>
-Values Emitter::loop(llvm::Value* lo, llvm::Value* hi, int64_t step, Values carried, Body body, bool at_least_once) {
+Values LlvmEmitter::loop(llvm::Value* lo, llvm::Value* hi, int64_t step, Values carried, Body body,
+                         bool at_least_once) {
   auto *first = llvm::dyn_cast<llvm::ConstantInt>(lo), *last = llvm::dyn_cast<llvm::ConstantInt>(hi);
   if (first && last && first->getSExtValue() >= last->getSExtValue()) return carried;
   if (first && last && first->getSExtValue() + step >= last->getSExtValue())
@@ -47,8 +48,8 @@ Values Emitter::loop(llvm::Value* lo, llvm::Value* hi, int64_t step, Values carr
 }
 
 template <class Body>
-Values Emitter::walk(llvm::Value* count, std::span<const Moving> pointers, Values carried, Body body,
-                     bool at_least_once) {
+Values LlvmEmitter::walk(llvm::Value* count, std::span<const Moving> pointers, Values carried, Body body,
+                         bool at_least_once) {
   const size_t kept = carried.size();
   const std::vector<Moving> moving(pointers.begin(), pointers.end());
   for (const Moving& m : moving) carried.push_back(m.pointer);
@@ -68,7 +69,7 @@ Values Emitter::walk(llvm::Value* count, std::span<const Moving> pointers, Value
 }
 
 template <class Then>
-void Emitter::when(llvm::Value* condition, Then then) {
+void LlvmEmitter::when(llvm::Value* condition, Then then) {
   llvm::Function* function = b.GetInsertBlock()->getParent();
   llvm::BasicBlock* yes = llvm::BasicBlock::Create(context, "then", function);
   llvm::BasicBlock* after = llvm::BasicBlock::Create(context, "after", function);
@@ -80,7 +81,7 @@ void Emitter::when(llvm::Value* condition, Then then) {
 }
 
 template <class Combine>
-llvm::Value* Emitter::reduce(llvm::Value* vector, Combine combine) {
+llvm::Value* LlvmEmitter::reduce(llvm::Value* vector, Combine combine) {
   unsigned count = llvm::cast<llvm::FixedVectorType>(vector->getType())->getNumElements();
   for (count /= 2; count > 0; count /= 2) {
     std::vector<int> low, high;

@@ -15,7 +15,6 @@
 #include <vector>
 
 #include "base/hash.h"
-#include "device/x86/target.h"
 
 namespace hone {
 
@@ -23,10 +22,9 @@ namespace hone {
 // constants of its kernels, and code is run for its key alone.
 using ObjectKey = Hash128;
 
-// What else than its plan decides a kernel's code: all that the target has, the versions of LLVM and the generators.
-std::string object_target(const Target& target);
-// The key of a plan's text on this level.
-ObjectKey object_key(std::string_view plan_text, const Target& target);
+// The key of a plan's text. `code_target` says all that decides code beside the plan: what it is for, the versions of
+// LLVM and of the generators.
+ObjectKey object_key(std::string_view plan_text, std::string_view code_target);
 
 // An object with its key, size and checksum before it, as it lies on disk.
 std::string sealed_object(const ObjectKey& key, std::span<const std::byte> object);
