@@ -9,7 +9,7 @@
 #include <cstring>
 
 #include "base/error.h"
-#include "device/x86/tile_file.h"
+#include "device/x86/amx/tile_file.h"
 
 namespace hone {
 namespace {

@@ -8,8 +8,8 @@
 #include "device/x86/head_reader.h"
 #include "device/x86/panel.h"
 #include "device/x86/tile.h"
-#include "device/x86/tile_product.h"
-#include "device/x86/tile_registers.h"
+#include "device/x86/amx/tile_product.h"
+#include "device/x86/amx/tile_registers.h"
 #include "kernels/attention/plan.h"
 
 namespace hone {

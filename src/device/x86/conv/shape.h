@@ -51,7 +51,6 @@ struct ConvShape {
 };
 
 Support conv_support(const ConvPlan& plan, const Target& target);
-bool fits_tiles(ConvPlan plan, const Target& target);  // whether product.by_tiles is of use to it as a direct one
 // Whether a direct one, placed on a plane, is to be `inside_only` there: a rule of its sizes.
 bool skips_padding(const ConvPlan& plan, const Target& target);
 ConvShape conv_shape(const ConvPlan& plan, const Target& target, int shrink = 0);

@@ -1,13 +1,13 @@
-#include "device/x86/tile_product.h"
+#include "device/x86/amx/tile_product.h"
 
 #include <algorithm>
 #include <array>
 #include <optional>
 
+#include "device/x86/amx/tile_registers.h"
 #include "device/x86/copy.h"
 #include "device/x86/decode.h"
 #include "device/x86/tile.h"
-#include "device/x86/tile_registers.h"
 
 namespace hone {
 namespace {

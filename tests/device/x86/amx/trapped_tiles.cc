@@ -1,4 +1,4 @@
-#include "tests/device/x86/trapped_tiles.h"
+#include "tests/device/x86/amx/trapped_tiles.h"
 
 #include <cpuid.h>
 #include <signal.h>
@@ -9,8 +9,8 @@
 #include <mutex>
 
 #include "base/error.h"
-#include "device/x86/tile_file.h"
-#include "tests/device/x86/tile_decoder.h"
+#include "device/x86/amx/tile_file.h"
+#include "tests/device/x86/amx/tile_decoder.h"
 #include "tests/support/emulated_tiles.h"
 
 namespace hone::test {

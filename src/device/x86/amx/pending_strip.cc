@@ -1,7 +1,7 @@
-#include "device/x86/pending_strip.h"
+#include "device/x86/amx/pending_strip.h"
 
+#include "device/x86/amx/tile_registers.h"
 #include "device/x86/tile.h"
-#include "device/x86/tile_registers.h"
 
 namespace hone {
 

@@ -1,4 +1,4 @@
-#include "device/x86/tile_registers.h"
+#include "device/x86/amx/tile_registers.h"
 
 #include <llvm/IR/IntrinsicsX86.h>
 

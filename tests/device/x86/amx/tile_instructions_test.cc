@@ -12,8 +12,8 @@
 #include "tests/device/x86/block_gemm_run.h"
 #include "tests/device/x86/codes_run.h"
 #include "tests/device/x86/conv_run.h"
-#include "tests/device/x86/tile_decoder.h"
-#include "tests/device/x86/trapped_tiles.h"
+#include "tests/device/x86/amx/tile_decoder.h"
+#include "tests/device/x86/amx/trapped_tiles.h"
 
 namespace hone::test {
 namespace {

@@ -1,4 +1,4 @@
-#include "device/x86/block_tiles.h"
+#include "device/x86/amx/block_tiles.h"
 
 #include "device/x86/copy.h"
 #include "formats/format.h"

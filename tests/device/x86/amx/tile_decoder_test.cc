@@ -1,5 +1,5 @@
 // Bytes by an assembler (llvm-mc), one of each form of operand and of each number that needs a bit of VEX.
-#include "tests/device/x86/tile_decoder.h"
+#include "tests/device/x86/amx/tile_decoder.h"
 
 #include <gtest/gtest.h>
 

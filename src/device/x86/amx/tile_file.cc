@@ -1,11 +1,11 @@
-#include "device/x86/tile_file.h"
+#include "device/x86/amx/tile_file.h"
 
 #include <array>
 #include <bit>
 #include <cstdint>
 #include <cstring>
 
-#include "device/x86/tile_registers.h"
+#include "device/x86/amx/tile_registers.h"
 
 namespace hone {
 namespace {

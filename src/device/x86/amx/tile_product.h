@@ -5,9 +5,9 @@
 // which is added to those of the steps before. Subnormal operands and results count as 0.
 #pragma once
 
+#include "device/x86/amx/pending_strip.h"
 #include "device/x86/emitter.h"
 #include "device/x86/gemm/shape.h"
-#include "device/x86/pending_strip.h"
 #include "formats/format.h"
 
 namespace hone {

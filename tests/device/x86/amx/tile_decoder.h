@@ -7,7 +7,7 @@
 #include <optional>
 #include <string>
 
-#include "device/x86/tile_registers.h"
+#include "device/x86/amx/tile_registers.h"
 
 namespace hone::test {
 

@@ -1,4 +1,4 @@
-#include "tests/device/x86/tile_decoder.h"
+#include "tests/device/x86/amx/tile_decoder.h"
 
 #include <fmt/format.h>
 

@@ -1,5 +1,5 @@
 // Runs the machine code of a CPU with AMX on one without: there a tile instruction raises SIGILL, whose handler reads
-// the instruction, holds it against what a processor would refuse, has the software do it (device/x86/tile_file.h)
+// the instruction, holds it against what a processor would refuse, has the software do it (device/x86/amx/tile_file.h)
 // and goes on behind it. On a CPU that has AMX, and a system that lets the process use it, nothing is trapped: what
 // runs is the hardware, which then is compared with the software.
 #pragma once
