@@ -12,8 +12,8 @@
 #include "base/philox.h"
 #include "bench/timing.h"
 #include "device/x86/compiled_packer.h"
+#include "device/x86/peak_loops.h"
 #include "kernels/quantize/plan.h"
-#include "measure/peaks_kernels.h"
 
 namespace hone {
 namespace {

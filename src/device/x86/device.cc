@@ -9,6 +9,8 @@
 #include "device/x86/compiled_packer.h"
 #include "device/x86/compiler.h"
 #include "device/x86/machine.h"
+#include "device/x86/peak_loops.h"
+#include "device/x86/peaks.h"
 #include "device/x86/registry.h"
 
 namespace hone {
@@ -79,6 +81,8 @@ std::shared_ptr<const Packer> X86Device::make_packer(const CompilerOptions& opti
   return std::make_shared<CompiledPacker>(target_, options);
 }
 
+std::optional<MachinePeaks> X86Device::measure_peaks() { return measure_cpu_peaks(); }
+
 UnitRates X86Device::units() const {
   UnitRates rates{.source = std::string(target_.rates().name), .units = {}};
   for (const DotUnit& unit : target_.units())
@@ -98,8 +102,13 @@ extern constinit const DeviceDef cpu_device_def{
     .name = "cpu",
     .doc = "compiled code",
     .variants =
-        "levels of instructions: avx2, avx512, avx512_bf16, amx, host; with features added or taken away: "
-        "avx512+avx_vnni",
+        "Instruction set to generate code for: avx2, avx512, avx512_bf16, amx or host, then +feature or -feature, as "
+        "in avx2+avx_vnni, host-amx_bf16, host+amx_emulated",
+    .example = "avx512",
+    .facts = []() -> DeviceFacts {
+      return {{"Features", to_string(cpu_features())}};
+    },
+    .busy_loop = [] { return f32_loop(cpu_features()); },
     .open = [](std::string_view variant) -> std::shared_ptr<Device> {
       return std::make_shared<X86Device>(usable_target(variant));
     }};

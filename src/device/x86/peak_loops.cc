@@ -1,6 +1,6 @@
 // 24 (AVX-512) or 12 (AVX2) independent chains hide a latency of four cycles on two ports (8 would do) and leave
 // registers for the factors 0.999 and 0.001, which keep the values normal.
-#include "measure/peaks_kernels.h"
+#include "device/x86/peak_loops.h"
 
 #if defined(__x86_64__)
 

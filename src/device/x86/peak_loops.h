@@ -1,19 +1,15 @@
-// The instruction loops behind measure_peaks() and cpu_contention(): written in assembly, so that they mean the same at
-// any optimisation level. Each level's loop runs only where cpu_features() allows it.
+// The instruction loops behind measure_peaks() and busy_loop() of a CPU: written in assembly, so that they mean the
+// same at any optimisation level. Each level's loop runs only where cpu_features() allows it.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
 
 #include "base/cpu.h"
+#include "base/peaks.h"
 
 namespace hone {
 
-// A loop of independent multiply-adds in registers, and the operations (FLOP) of one step.
-struct ArithmeticLoop {
-  void (*run)(int64_t steps) = nullptr;  // null: this CPU has no such instruction
-  double flop_per_step = 0;
-};
 ArithmeticLoop f32_loop(Features cpu);
 ArithmeticLoop bf16_loop(Features cpu);
 ArithmeticLoop int8_loop(Features cpu);
