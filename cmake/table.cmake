@@ -59,7 +59,7 @@ function(add_generator_version target condition)
       list(APPEND sources ${found})
     endforeach()
   endforeach()
-  set(version ${PROJECT_BINARY_DIR}/gen/${target}_generator_version.cc)
+  set(version ${PROJECT_BINARY_DIR}/gen/${target}.cc)
   set(script ${PROJECT_SOURCE_DIR}/cmake/generator_version.cmake)
   add_custom_command(OUTPUT ${version} COMMAND ${CMAKE_COMMAND} -DOUT=${version} "-DSOURCES=${sources}" -P ${script}
     DEPENDS ${sources} ${script} VERBATIM)
