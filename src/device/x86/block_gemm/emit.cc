@@ -14,6 +14,7 @@
 #include "device/x86/tile.h"
 #include "device/x86/amx/tile_product.h"
 #include "device/x86/amx/tile_registers.h"
+#include "device/x86/amx/tile_rules.h"
 
 namespace hone {
 namespace {
