@@ -106,7 +106,7 @@ class EpilogueBody {
   void one_row(Value* r, Value* v, Value* columns, const Values& fixed, Value* mask) {
     const int64_t vector_bytes = int64_t{shape_.lanes} * 4;
     Value* sums = e_.at(e_.at(sums_, e_.times(r, shape_.row_bytes())), e_.times(v, vector_bytes));
-    Values args{e_.load(shape_.integers ? e_.v_i32 : e_.v_f32, sums, 4)};
+    Values args{e_.load(shape_.integers() ? e_.v_i32 : e_.v_f32, sums, 4)};
     for (size_t i = 0; i < plan_.operands.size(); ++i) {
       const GemmPlan::Operand& o = plan_.operands[i];
       const int64_t size = size_bytes(o.dtype);

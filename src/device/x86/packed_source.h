@@ -15,7 +15,7 @@ namespace hone {
 class PackedSource {
  public:
   // Column 0 of panel 0 is row `first_row` of the weights.
-  PackedSource(const GemmShape& shape, const Tensor& weights, int64_t first_row);
+  PackedSource(const PanelLayout& layout, const Tensor& weights, int64_t first_row);
 
   // Columns [first, first + lanes), of which some exist, become vector `v` of the zeroed `panel`.
   void pack(int64_t first, std::byte* panel, int v) const;
@@ -50,7 +50,7 @@ class PackedSource {
   void narrow_line(int64_t row, std::span<const uint32_t> scale_codes, Scratch& scratch, uint32_t* lanes) const;
   void wide_line(int64_t row, Scratch& scratch, uint32_t* lanes) const;
 
-  const GemmShape& s_;
+  const PanelLayout& s_;
   const WeightCodec& c_;
   const Format format_;
   const PlaneView planes_;

@@ -378,15 +378,16 @@ TileSpec tile_spec(const GemmShape& shape, const Format* format, int rows, int p
   t.rows = rows, t.vectors = shape.vectors * panels;
   t.panel_vectors = shape.vectors, t.panel_bytes = shape.panel_bytes();
   t.chains = shape.chains;
-  t.a = shape.a, t.panel = shape.panel, t.dot = shape.dot;
-  t.integers = shape.integers, t.offset = shape.offset;
-  t.k = shape.source == WeightSource::activation && shape.adds_blocks ? 0 : shape.block_k;
-  t.accumulate = shape.adds_blocks, t.fetches = shape.fetches_panel;
+  t.a = shape.a, t.panel = shape.panel();
+  t.dot = shape.pairs() || shape.unit == ProductUnit::int8;
+  t.integers = shape.integers(), t.offset = shape.code_form() == CodeForm::offset_bytes;
+  t.k = shape.from<ActivationPanels>() && shape.adds_blocks() ? 0 : shape.block_k();
+  t.accumulate = shape.adds_blocks(), t.fetches = shape.fetches_next();
   t.sums_row_bytes = shape.row_bytes() * panels;
-  t.codes = shape.source == WeightSource::codes, t.ahead = shape.codes_ahead;
-  if (t.codes || shape.scale_in_loop) t.codec = shape.codec.get(), t.format = format;
+  if (const auto* codes = shape.from<StreamedCodes>()) t.codes = true, t.ahead = codes->ahead;
+  if (t.codes || shape.scale_in_loop()) t.codec = shape.codec.get(), t.format = format;
   t.group = shape.group;
-  t.scale_in_loop = shape.scale_in_loop;
+  t.scale_in_loop = shape.scale_in_loop();
   if (t.codec) {
     t.scale_vector_bytes = shape.scale_vector_bytes(), t.zero_points_offset = shape.zero_points_offset();
     t.shared_scale = shape.slots == 1;
