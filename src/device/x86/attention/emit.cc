@@ -127,13 +127,14 @@ class AttentionKernel {
   void emit_tiles(const std::string& symbol) {
     TileSpec scores;
     scores.rows = s_.rows, scores.vectors = scores.panel_vectors = s_.key_vectors;
-    scores.a = s_.dot ? DType::bf16 : DType::f32, scores.panel = s_.panel, scores.dot = s_.dot;
+    scores.unit = s_.dot ? ProductUnit::bf16 : ProductUnit::f32;
+    scores.a = s_.dot ? DType::bf16 : DType::f32, scores.w = PlainPanels{s_.panel};
     scores.k = plan_.head_dim;
     scores.sums_row_bytes = s_.score_stride * 4;
     scores_ = emit_tile(e_, symbol + "_scores", scores);
     TileSpec result;
     result.rows = s_.rows, result.vectors = result.panel_vectors = s_.value_vectors;
-    result.a = scores.a, result.panel = s_.panel, result.dot = s_.dot;
+    result.unit = scores.unit, result.a = scores.a, result.w = scores.w;
     result.a_row_bytes = s_.weight_stride_bytes;
     result.sums_row_bytes = s_.value_columns() * 4;
     first_result_ = emit_tile(e_, symbol + "_first_result", result);

@@ -89,16 +89,19 @@ class ConvKernel {
 
   TileSpec tile_spec_of(int64_t rows) {
     TileSpec spec = tile_spec(shape_.gemm, &format_, static_cast<int>(rows));
-    spec.segment = shape_.segment, spec.segments_x = shape_.segments_x;
-    spec.a_step_x = w_.dilation_x * shape_.pixel_bytes;
+    spec.window = {.segment = shape_.segment,
+                   .segments_x = shape_.segments_x,
+                   .a_step_x = w_.dilation_x * shape_.pixel_bytes,
+                   .counts_segments = plan_.inside_only};
     return spec;
   }
   Function* tile(int64_t height, int64_t width) {
     TileSpec spec = tile_spec_of(height * width);
+    TileWindow::Plane plane{.a_step_y = w_.dilation_y * shape_.row_bytes};
     for (int64_t y = 0; y < height; ++y)
       for (int64_t x = 0; x < width; ++x)
-        spec.row_offsets.push_back(y * w_.stride_y * shape_.row_bytes + x * w_.stride_x * shape_.pixel_bytes);
-    spec.a_step_y = w_.dilation_y * shape_.row_bytes;
+        plane.row_offsets.push_back(y * w_.stride_y * shape_.row_bytes + x * w_.stride_x * shape_.pixel_bytes);
+    spec.window->plane = std::move(plane);
     return emit_tile(e_, fmt::format("{}_tile{}x{}", symbol_, height, width), spec);
   }
   void add_tiles_of_plane() {
@@ -117,8 +120,6 @@ class ConvKernel {
     for (const ConvTile& each : tiles_of_any_plane(plan_, e_.target, shrink_)) {
       TileSpec spec = tile_spec_of(each.rows);
       spec.chains = each.chains;
-      spec.steps_when_called = true;
-      spec.counts_segments = plan_.inside_only;
       tiles_[each] = emit_tile(e_, fmt::format("{}_tile{}c{}", symbol_, each.rows, each.chains), spec);
     }
   }

@@ -151,7 +151,7 @@ class GemmCase {
                     shape_.from<StreamedCodes>() ? "_codes" : "", shape_.fetches_next() ? "_fetches" : "");
     return shared(name, [&](const std::string& symbol) {
       TileSpec spec = tile_spec(shape_, &format_, rows, panels);
-      spec.panel = panel, spec.keeps = keeps;
+      if (keeps_panel()) spec.w = PlainPanels{panel, keeps};
       spec.a_by_columns = reads_columns();
       if (shape_.left == LeftRows::codes) spec.a_row_bytes = shape_.code_row_bytes();
       else if (shape_.left == LeftRows::widened) spec.a_row_bytes = adds_blocks() ? 0 : plan_.k * 4;
