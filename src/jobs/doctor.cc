@@ -168,7 +168,7 @@ class Doctor {
 
   void examine_execution() {
     const std::shared_ptr<Device> device = device_or_cpu(options_.device);
-    Graph prepared = prepare_for_codegen(graph_, stored_compute(graph_));
+    Graph prepared = prepare_for_codegen(graph_, stored_compute(graph_), {}, device->pipeline());
     prepared.compact();
     const SpecialisedParts parts = specialised_parts(prepared, bindings_);
     const LoweredGraph lowered = lower(parts.head, {.device = device});

@@ -1,11 +1,12 @@
-// Packed weights [N,K] as a source of panels (device/x86/gemm/shape.h): what a format has stored becomes codes and
-// scales where the kernels want them. Reads any geometry; how fast depends on how much the two layouts have in common.
+// Packed weights [N,K] as a source of panels (device/x86/gemm/panel_layout.h): what a format has stored becomes codes
+// and scales where the kernels want them. Reads any geometry; how fast depends on how much the two layouts have in
+// common.
 #pragma once
 
 #include <vector>
 
 #include "device/x86/byte_table.h"
-#include "device/x86/gemm/shape.h"
+#include "device/x86/gemm/panel_layout.h"
 #include "device/x86/lane_layout.h"
 #include "formats/packed.h"
 #include "ir/tensor.h"

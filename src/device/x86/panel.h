@@ -1,8 +1,8 @@
 // Panels that are built in scratch while a kernel runs: decoded from packed weights, or laid out from an activation.
-// The layout is that of device/x86/gemm/shape.h.
+// The layout is that of device/x86/gemm/panel_layout.h.
 #pragma once
 
-#include "device/x86/emit.h"
+#include "device/x86/emitter.h"
 #include "device/x86/gemm/shape.h"
 #include "formats/format.h"
 

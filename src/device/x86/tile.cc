@@ -422,13 +422,6 @@ TileSpec tile_spec(const GemmShape& shape, const Format* format, int rows, int p
   return t;
 }
 
-void allow_spills(llvm::Function* function) { function->addFnAttr("warn-stack-size", "1000000"); }
-
-void generate_quickly(llvm::Function* function) {
-  function->addFnAttr(llvm::Attribute::NoInline);
-  function->addFnAttr(llvm::Attribute::OptimizeNone);
-}
-
 llvm::Function* emit_tile(Emitter& e, const std::string& symbol, const TileSpec& spec) {
   const auto* plain = std::get_if<PlainPanels>(&spec.w);
   const bool quads = std::holds_alternative<QuadPanels>(spec.w);

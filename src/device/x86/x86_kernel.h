@@ -3,23 +3,22 @@
 
 #include <string>
 
-#include "device/implementation.h"
+#include "device/llvm/llvm_kernel.h"
 #include "device/x86/device.h"
 #include "kernels/kernel.h"
 
 namespace hone {
 
-class Emitter;
+class X86Emitter;
+using Emitter = X86Emitter;
+
+// The emitter of a module that is emitted for an x86 CPU.
+X86Emitter& x86_emitter(LlvmEmitter& e);
 
 using KernelFn = void (*)(const KernelArgs* args, int64_t begin, int64_t end, std::byte* scratch);
 
-struct X86KernelDef : KernelImplementation {
-  // Adds the external function `symbol` (a KernelFn) and its local ones to the emitter's module. `shrink` counts the
-  // attempts before this one whose code spilled registers: with each, a class that has tiles chooses a smaller one.
-  void (*emit)(Emitter& e, const KernelPlan& plan, const std::string& symbol, int shrink) = nullptr;
-  // Whether attempt `shrink` differs from the one before it. Packed data keeps its layout.
-  bool (*can_shrink)(const KernelPlan& plan, const Target& target, int shrink) = nullptr;
-};
+// Its code is a KernelFn.
+struct X86KernelDef : LlvmKernel {};
 
 // An X86KernelDef as its class states it, of plans of its own type.
 template <class Plan>
@@ -55,10 +54,10 @@ constexpr X86KernelDef x86_kernel() {
   };
   def.describe = [](const Device& d, const KernelPlan& p) { return Class.describe.call(p.get<Plan>(), target_of(d)); };
   def.speed = [](const Device&, const KernelPlan&) { return KernelSpeed(); };
-  def.emit = [](Emitter& e, const KernelPlan& p, const std::string& symbol, int shrink) {
-    Class.emit.call(e, p.get<Plan>(), symbol, shrink);
+  def.emit = [](LlvmEmitter& e, const KernelPlan& p, const std::string& symbol, int shrink) {
+    Class.emit.call(x86_emitter(e), p.get<Plan>(), symbol, shrink);
   };
-  def.can_shrink = [](const KernelPlan&, const Target&, int) { return false; };
+  def.can_shrink = [](const Device&, const KernelPlan&, int) { return false; };
   if constexpr (Class.adapt.is_given)
     def.adapt = [](const Device& d, const Lowering& lowering, Prepared& prepared) {
       return Class.adapt.call(static_cast<const X86Device&>(d), lowering, prepared);
@@ -66,8 +65,8 @@ constexpr X86KernelDef x86_kernel() {
   if constexpr (Class.speed.is_given)
     def.speed = [](const Device& d, const KernelPlan& p) { return Class.speed.call(p.get<Plan>(), target_of(d)); };
   if constexpr (Class.can_shrink.is_given)
-    def.can_shrink = [](const KernelPlan& p, const Target& t, int shrink) {
-      return Class.can_shrink.call(p.get<Plan>(), t, shrink);
+    def.can_shrink = [](const Device& d, const KernelPlan& p, int shrink) {
+      return Class.can_shrink.call(p.get<Plan>(), target_of(d), shrink);
     };
   if constexpr (Class.prepack.is_given)
     def.prepacking = {

@@ -6,9 +6,10 @@
 #include <vector>
 
 #include "base/philox.h"
-#include "ir/tensor.h"
+#include "device/x86/amx/tile_rules.h"
 #include "device/x86/gemm/prepack.h"
 #include "device/x86/gemm/shape.h"
+#include "ir/tensor.h"
 #include "tests/device/x86/kernel_runner.h"
 #include "tests/support/bound.h"
 

@@ -3,17 +3,17 @@
 #include <llvm/IR/IntrinsicsX86.h>
 
 #include "base/multiples.h"
+#include "device/llvm/epilogue.h"
+#include "device/x86/amx/block_tiles.h"
+#include "device/x86/amx/pending_strip.h"
+#include "device/x86/amx/tile_product.h"
+#include "device/x86/amx/tile_registers.h"
 #include "device/x86/block_gemm/shape.h"
-#include "device/x86/block_tiles.h"
 #include "device/x86/copy.h"
-#include "device/x86/emit.h"
-#include "device/x86/epilogue.h"
+#include "device/x86/emitter.h"
 #include "device/x86/panel.h"
-#include "device/x86/pending_strip.h"
 #include "device/x86/strips.h"
 #include "device/x86/tile.h"
-#include "device/x86/tile_product.h"
-#include "device/x86/tile_registers.h"
 
 namespace hone {
 namespace {
@@ -270,7 +270,7 @@ class BlockGemmKernel {
     GemmPlan like_gemm;
     static_cast<Epilogue&>(like_gemm) = plan;
     like_gemm.n = plan.n;
-    epilogue_ = emit_epilogue(e, symbol + "_epilogue", like_gemm, s_.result_shape());
+    epilogue_ = emit_epilogue(e, symbol + "_epilogue", like_gemm, SumTile{.vectors = s_.vectors});
     if (s_.tiles) {
       lay_out_tiles_ = emit_block_tile_rows(e, symbol + "_tile_rows", s_);
       decode_ = emit_block_tile_panel(e, symbol + "_panel", s_);

@@ -3,18 +3,18 @@
 #include <map>
 
 #include "base/multiples.h"
+#include "device/x86/amx/pending_strip.h"
+#include "device/x86/amx/tile_product.h"
+#include "device/x86/amx/tile_registers.h"
 #include "device/x86/conv/shape.h"
 #include "device/x86/conv/winograd_shape.h"
 #include "device/x86/copy.h"
-#include "device/x86/emit.h"
-#include "device/x86/epilogue.h"
+#include "device/x86/emitter.h"
 #include "device/x86/panel.h"
-#include "device/x86/pending_strip.h"
 #include "device/x86/plane.h"
+#include "device/x86/product_epilogue.h"
 #include "device/x86/strips.h"
 #include "device/x86/tile.h"
-#include "device/x86/tile_product.h"
-#include "device/x86/tile_registers.h"
 #include "device/x86/winograd.h"
 #include "kernels/conv/plan.h"
 

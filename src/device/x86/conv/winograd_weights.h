@@ -3,7 +3,7 @@
 
 #include "device/x86/conv/weight_steps.h"
 #include "device/x86/conv/winograd.h"
-#include "device/x86/gemm/shape.h"
+#include "device/x86/gemm/panel_layout.h"
 #include "ir/tensor.h"
 
 namespace hone {

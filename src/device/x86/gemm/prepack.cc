@@ -1,5 +1,5 @@
-// Panels of shape.h from plain weights or from the planes of a packed tensor. One vector of columns at a time: the
-// rows of W become runs of 32-bit lanes, which are then transposed into the panel.
+// Panels of panel_layout.h from plain weights or from the planes of a packed tensor. One vector of columns at a time:
+// the rows of W become runs of 32-bit lanes, which are then transposed into the panel.
 #include "device/x86/gemm/prepack.h"
 
 #include <algorithm>
@@ -10,7 +10,7 @@
 #include "base/mapped_file.h"
 #include "base/multiples.h"
 #include "base/threads.h"
-#include "device/x86/gemm/shape.h"
+#include "device/x86/gemm/panel_layout.h"
 #include "device/x86/lane_layout.h"
 #include "device/x86/packed_source.h"
 #include "ir/lying_bytes.h"

@@ -2,7 +2,8 @@
 // target only.
 #pragma once
 
-#include "device/x86/gemm/shape.h"
+#include "device/x86/gemm/panel_layout.h"
+#include "ir/tensor.h"
 #include "kernels/gemm/plan.h"
 
 namespace hone {

@@ -3,31 +3,16 @@
 #include <algorithm>
 
 #include "base/multiples.h"
+#include "device/x86/amx/tile_rules.h"
 #include "formats/packed.h"
 
 namespace hone {
 namespace {
 
-// Vectors in a panel: the widest for which little of the last panel is wasted. Three only where nothing but the
-// accumulators needs registers (dense weights, 32 registers: 8 x 3 accumulators, 3 of W, 1 of A = 28). One vector loads
-// W once per eight products; its columns count a tenth more.
-int choose_vectors(const GemmPlan& plan, bool avx512, int lanes) {
-  if (plan.by_tiles) return (plan.n == 0 || plan.n > kTileColumns ? 2 : 1) * kTileColumns / lanes;
-  if (plan.n == 0) return 2;
-  const int widest = avx512 && plan.w_format.empty() ? 3 : 2;
-  int best = 1;
-  double best_cost = 1e300;
-  for (int v = widest; v >= 1; --v) {
-    const double cost = static_cast<double>(round_up(plan.n, int64_t{v} * lanes)) * (v == 1 ? 1.1 : 1);
-    if (cost < best_cost) best = v, best_cost = cost;
-  }
-  return best;
-}
-
 // Rows of a tile so that accumulators, W, A and what decoding keeps fit the registers. At most 8 rows: with more, rows
 // of A that lie a multiple of 4096 bytes apart evict each other from an 8-way first-level cache.
 int most_rows(const GemmShape& s, bool avx512) {
-  if (s.tiles()) return 2 * kTileRows;
+  if (s.tiles()) return kTileStripRows;
   const int v = s.vectors;
   if (s.from<StreamedCodes>()) {
     const bool bytes = s.codec->stored_bits == 8;
@@ -82,17 +67,6 @@ bool decodes_to_pairs(const GemmShape& s) {
   return s.codec->pairs && (s.from<StreamedCodes>() || (aligned && (by_vector(s) || s.codec->folds_into_pairs)));
 }
 
-// Of dense panels that tiles read: 36 KB of the 48 that such CPUs have as a first-level cache, a divisor of k (of
-// codes, as they are filled up). Up to 24 steps all of it: what the second-level cache gives beside A then costs less
-// than loading sums.
-int64_t choose_tile_block(const GemmShape& s) {
-  const int64_t step = step_k(s.plain), k = s.integers() ? round_up(s.k, step) : s.k;
-  if (k > 24 * step)
-    for (int64_t block = 18 * step; block >= 12 * step; block -= step)
-      if (k % block == 0) return block;
-  return s.k;
-}
-
 // What is decoded at a time stays in the first-level cache, where the strips of the block read it: at most three
 // quarters of the smallest one (32 KB), whole groups or a part of one, and a divisor of k. Below 4 KB the sums would be
 // loaded and stored too often: then all of k.
@@ -107,25 +81,6 @@ int64_t choose_block_k(const GemmShape& s) {
   return s.k;
 }
 
-// How many rows of the scale grid a vector of columns may meet.
-int slots_of(const ScaleGrid& grid, int lanes, int64_t n) {
-  const int64_t rows = grid.rows;
-  if (rows == 0) return 1;
-  if (rows == 1) return lanes;
-  if (rows % lanes == 0 && n % lanes == 0) return 1;
-  if (lanes % rows == 0 && n % rows == 0) return static_cast<int>(lanes / rows);
-  return static_cast<int>((lanes - 2) / rows + 2);
-}
-
-void choose_scales(PanelLayout& s, const Format& format) {
-  const ScaleGrid grid = scale_grid(format);
-  const bool crossing = grid.flattened && s.k % grid.columns != 0;
-  s.group = crossing || (grid.columns > 0 && grid.columns < s.k) ? grid.columns : s.k;
-  if (crossing) s.group_ends = GroupEnds::across_rows;
-  else if (s.group < s.k && s.group % s.codec->chunk_k() != 0) s.group_ends = GroupEnds::in_chunks;
-  s.slots = s.codec->scale.by == ScaleMeaning::By::none ? 1 : slots_of(grid, s.lanes, s.n);
-}
-
 // But for what follows from the number of rows alone.
 GemmShape of_any_rows(GemmShape s) {
   s.rows = 0;
@@ -135,22 +90,6 @@ GemmShape of_any_rows(GemmShape s) {
 }
 
 }  // namespace
-
-PanelLayout panel_layout(const GemmPlan& plan, const Target& target) {
-  PanelLayout s;
-  s.n = plan.n, s.k = plan.k;
-  s.lanes = target.lanes();
-  s.vectors = choose_vectors(plan, target.avx512(), s.lanes);
-  s.fills_steps = plan.by_tiles;
-  if (!plan.w_format.empty()) {
-    const Format format = parse_format(plan.w_format);
-    s.codec = weight_codec(format, target);
-    choose_scales(s, format);
-  } else if (plan.weights == GemmPlan::Weights::prepacked) {
-    s.plain = plan.multiplies_codes() ? PanelType::quads : plan.w == DType::bf16 ? PanelType::pairs : PanelType::f32;
-  }
-  return s;
-}
 
 bool dot_pays(const Target& target, int64_t m, int vectors, bool widened_rows) {
   const DotUnit* pairs = target.vector_unit(DType::bf16);
@@ -189,20 +128,6 @@ int tile_chains(const GemmShape& s, int64_t sums, bool avx512) {
 int64_t GemmShape::block_rows(int64_t m) const {
   const int64_t blocks = std::max<int64_t>(1, (m + most_rows / 2) / most_rows);
   return round_up(ceil_div(m, blocks), 8);
-}
-
-int64_t PanelLayout::scales_offset() const {
-  if (!codec) return rows_of(plain, k) * row_bytes();
-  return (unaligned_groups() ? code_rows(k) : k / group * code_rows(group) + code_rows(k % group)) * row_bytes();
-}
-
-int64_t PanelLayout::numbers_offset() const { return round_up(scales_offset() + groups() * scale_row_bytes(), 4); }
-
-int64_t PanelLayout::global_offset() const { return numbers_offset() + (indexes_scales() ? panel_columns() * 4 : 0); }
-
-int64_t PanelLayout::panel_bytes() const {
-  if (plain == PanelType::quads) return round_up(scales_offset() + row_bytes(), 64);
-  return round_up(codec ? global_offset() + (codec->has_global ? 4 : 0) : scales_offset(), 64);
 }
 
 int64_t GemmShape::block_k() const {
@@ -288,12 +213,6 @@ Support gemm_support(const GemmPlan& plan, const Target&) {
 
 namespace {
 
-// Sums of a group are scaled when its last step is done. Pairs have their zero points taken off in the lookup.
-bool tiles_can(const GemmShape& s) {
-  const bool has_numbers = !s.codec || s.codec->zero_point_bytes == 0 || s.codec->zero_in_index;
-  return has_numbers && (!s.scale_in_loop() || s.group == s.k || s.group % kTileK == 0);
-}
-
 ProductUnit choose_unit(GemmShape s, const GemmPlan& plan, const Target& target, int64_t m, bool widens, bool tiles) {
   if (plan.multiplies_codes())
     return tiles ? ProductUnit::int8_tiles : target.byte_unit() ? ProductUnit::int8 : ProductUnit::int16;
@@ -315,15 +234,10 @@ constexpr int64_t kLeastFetched = 64;  // k, below which what a strip costs besi
 
 // An item reads its W panel once for all of its rows. 128 rows make that cheap (0.5 byte per FLOP/ns), and 128 rows of
 // A stay in the second-level cache beside the panel for K up to about 1500; beyond, A streams from the third at a few
-// GB/s. Building a panel in scratch costs about as much as multiplying 8 rows, so such blocks are larger; so are those
-// of tiles, whose first strip loads both factors from the second-level cache. Where that does not hold the weights,
-// tiles wait for them: then rows are as many as fill half of it.
+// GB/s. Building a panel in scratch costs about as much as multiplying 8 rows, so such blocks are larger.
 int64_t choose_rows(const GemmShape& s, const Target& target) {
   if (!s.from<DensePanels>()) return 256;
-  if (!s.tiles()) return 128;
-  const int64_t room = target.l2_bytes() / 2;
-  if (s.panels() * s.panel_bytes() <= room) return 256;
-  return std::clamp<int64_t>(room / (s.k * size_bytes(s.a)) / (2 * kTileRows) * (2 * kTileRows), 256, 1024);
+  return s.tiles() ? choose_tile_rows(s, target) : 128;
 }
 
 // What a block of rows multiplies comes from memory, as all weights of a network seldom stay in a cache: the next panel
@@ -374,11 +288,6 @@ GemmShape gemm_shape(const GemmPlan& plan, const Target& target, int64_t m, int 
 
 GemmShape panel_shape(const GemmPlan& plan, const Target& target) {
   return shape_of(plan, target, 0, 0, false, plan.by_tiles);
-}
-
-bool fits_tiles(GemmPlan plan, const Target& target) {
-  plan.by_tiles = target.tile_unit(plan.a) != nullptr;
-  return plan.by_tiles && gemm_shape(plan, target).tiles();
 }
 
 GemmPlan::Rows only_rows(const GemmPlan& plan, const Target& target, int64_t m) {
