@@ -5,6 +5,7 @@
 
 #include <gtest/gtest.h>
 
+#include "device/x86/amx/tile_rules.h"
 #include "device/x86/conv/shape.h"
 #include "device/x86/gemm/describe.h"
 

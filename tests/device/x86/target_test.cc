@@ -111,8 +111,8 @@ TEST(Target, RatesDecideWhatMultipliesPairs) {
     EXPECT_EQ(shape.plain, PanelType::pairs) << "the layout of weights does not depend on rates";
   }
   const AttentionPlan attention{.heads = 4, .kv_heads = 4, .head_dim = 32, .value_dim = 32, .dtype = DType::bf16};
-  EXPECT_TRUE(attention_shape(attention, zen4).dot);
-  EXPECT_FALSE(attention_shape(attention, intel).dot);
+  EXPECT_EQ(attention_shape(attention, zen4).unit, ProductUnit::bf16);
+  EXPECT_EQ(attention_shape(attention, intel).unit, ProductUnit::f32);
 }
 
 }  // namespace

@@ -52,9 +52,8 @@ int tile_vectors(int64_t columns, int lanes) {
 
 // Sums of a group are scaled when its last step is done. Pairs have their zero points taken off in the lookup.
 bool tiles_can(const GemmShape& s) {
-  if (s.integers()) return true;
   const bool has_numbers = !s.codec || s.codec->zero_point_bytes == 0 || s.codec->zero_in_index;
-  return s.pairs() && has_numbers && (!s.scale_in_loop() || s.group == s.k || s.group % kTileK == 0);
+  return has_numbers && (!s.scale_in_loop() || s.group == s.k || s.group % kTileK == 0);
 }
 
 bool tiles_can(const BlockGemmShape& s, const Target& target) {

@@ -8,6 +8,7 @@
 #include "device/x86/amx/pending_strip.h"
 #include "device/x86/amx/tile_product.h"
 #include "device/x86/amx/tile_registers.h"
+#include "device/x86/amx/tile_rules.h"
 #include "device/x86/block_gemm/shape.h"
 #include "device/x86/copy.h"
 #include "device/x86/emitter.h"

@@ -4,7 +4,6 @@
 
 #include "base/multiples.h"
 #include "device/x86/amx/tile_rules.h"
-#include "formats/packed.h"
 
 namespace hone {
 namespace {
@@ -110,9 +109,8 @@ Strips strips_of(int64_t rows, int most) {
 
 bool multiplies_as_many(const GemmPlan& plan, const Target& target, int64_t m) {
   const GemmShape many = of_any_rows(gemm_shape(plan, target));
-  for (; m <= kFewRows; ++m) {
+  for (; m <= kFewRows; ++m)
     if (of_any_rows(gemm_shape(plan, target, m)) != many) return false;
-  }
   return true;
 }
 
