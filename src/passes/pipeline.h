@@ -1,4 +1,5 @@
-// What graphs in canonical form go through before they are fused: passes by their names, in their order.
+// What graphs in canonical form go through before they are fused: passes by their names, in their order, set_compute
+// among them.
 #pragma once
 
 #include <span>

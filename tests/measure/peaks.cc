@@ -41,6 +41,13 @@ TEST_F(PeaksCache, AreMeasuredOnceAndReadBackUnchanged) {
   }
 }
 
+TEST_F(PeaksCache, ADeviceWithoutPeaksOfItsOwnHasTheCpus) {
+  const MachinePeaks first = machine_peaks(*cpu, folder), reference = machine_peaks(*open_device("reference"), folder);
+  EXPECT_EQ(reference.f32_gflops, first.f32_gflops);
+  std::filesystem::remove_all(folder);
+  EXPECT_GT(machine_peaks(*open_device("reference"), folder).f32_gflops, 0);
+}
+
 TEST_F(PeaksCache, FreshOnesReplaceThoseRemembered) {
   machine_peaks(*cpu, folder);
   Json entry = parse_json(read_file(folder + "/peaks.json"), "peaks.json");

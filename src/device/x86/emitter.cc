@@ -190,7 +190,8 @@ llvm::Value* X86Emitter::lookup_bytes(llvm::Value* index, std::span<const uint8_
 }
 
 llvm::Value* X86Emitter::lookup_low_bytes(llvm::Value* index, std::span<const uint8_t> table) {
-  if (!vbmi || !avx512 || table.size() <= 32) return nullptr;  // which fit two registers of words
+  // Up to 32 entries fit two registers of words.
+  if (!vbmi || !avx512 || table.size() <= 32 || table.size() > 256) return nullptr;
   // Of each lane the lowest byte: the others, which are 0, find the first entry.
   return as(lookup_bytes(as(index, vec(i8, 64)), table), v_i32);
 }
