@@ -6,10 +6,9 @@
 #include <algorithm>
 
 #include "base/multiples.h"
+#include "device/llvm/epilogue.h"
 #include "device/x86/element_cost.h"
 #include "device/x86/emitter.h"
-#include "device/x86/product_epilogue.h"
-#include "device/x86/gemm/shape.h"
 #include "device/x86/x86_kernel.h"
 #include "ir/pointwise.h"
 #include "kernels/add_rows/plan.h"
@@ -22,14 +21,11 @@ using llvm::Value;
 
 class AddRowsEmitter {
  public:
-  AddRowsEmitter(Emitter& e, const AddRowsPlan& plan) : e_(e), plan_(plan), columns_(plan.product.n) {
-    shape_.n = columns_, shape_.lanes = e.lanes;
-    shape_.vectors = static_cast<int>(ceil_div(columns_, int64_t{e.lanes}));
-  }
+  AddRowsEmitter(Emitter& e, const AddRowsPlan& plan) : e_(e), plan_(plan), columns_(plan.product.n) {}
 
   void run(const std::string& symbol) {
     add_ = emit_add(symbol + "_add");
-    epilogue_ = emit_epilogue(e_, symbol + "_epilogue", plan_.product, shape_);
+    epilogue_ = emit_epilogue(e_, symbol + "_epilogue", plan_.product, SumTile{.vectors = vectors()});
     frame_ = e_.begin_kernel(symbol);
     Value *rows = e_.kernel_dim(frame_, 0), *each = e_.kernel_dim(frame_, 3);
     Value* blocks = e_.b.CreateUDiv(e_.b.CreateAdd(rows, e_.b.CreateSub(each, e_.num(1))), each);
@@ -43,7 +39,8 @@ class AddRowsEmitter {
   }
 
  private:
-  int64_t pitch() const { return shape_.row_bytes(); }
+  int vectors() const { return static_cast<int>(ceil_div(columns_, int64_t{e_.lanes})); }  // of a row
+  int64_t pitch() const { return int64_t{vectors()} * e_.lanes * 4; }
 
   void block(Value* table, Value* first, Value* count) {
     e_.loop(e_.num(0), e_.times(count, pitch()), int64_t{e_.lanes} * 4, {}, [&](Value* at, const Values&) {
@@ -125,7 +122,6 @@ class AddRowsEmitter {
   Emitter& e_;
   const AddRowsPlan& plan_;
   const int64_t columns_;
-  GemmShape shape_;  // of the sums, for the epilogue
   KernelFrame frame_{};
   llvm::Function *add_ = nullptr, *epilogue_ = nullptr;
 };

@@ -88,8 +88,8 @@ class RowScores {
   }
 
  private:
-  int64_t step() const { return s_.dot ? 2 * e_.lanes : e_.lanes; }
-  int64_t query_bytes() const { return s_.dot ? 2 : 4; }
+  int64_t step() const { return s_.pairs() ? 2 * e_.lanes : e_.lanes; }
+  int64_t query_bytes() const { return s_.pairs() ? 2 : 4; }
 
   // Of each query with each key.
   Values products(const Values& queries, const std::vector<HeadReader::Rows>& keys) {
@@ -99,11 +99,11 @@ class RowScores {
       Values q;
       for (Value* query : queries) q.push_back(query_elements(e_.at(query, e_.times(d, query_bytes())), is_last));
       for (size_t i = 0; i < keys.size(); ++i) {
-        Value* k = s_.dot ? pairs(e_.at(keys[i].codes, e_.times(d, 2)), is_last)
-                          : reader_.load(keys[i], d, is_last ? plan_.head_dim % step() : step());
+        Value* k = s_.pairs() ? pairs(e_.at(keys[i].codes, e_.times(d, 2)), is_last)
+                              : reader_.load(keys[i], d, is_last ? plan_.head_dim % step() : step());
         for (size_t j = 0; j < q.size(); ++j) {
           Value*& sum = now[j * keys.size() + i];
-          sum = s_.dot ? e_.dot_bf16(sum, q[j], k) : e_.fma(q[j], k, sum);
+          sum = s_.pairs() ? e_.dot_bf16(sum, q[j], k) : e_.fma(q[j], k, sum);
         }
       }
       return now;
@@ -118,7 +118,7 @@ class RowScores {
     return count == e_.lanes ? v : e_.b.CreateShuffleVector(v, lanes);
   }
   Value* query_elements(Value* from, bool is_last) {
-    if (s_.dot) return pairs(from, is_last);
+    if (s_.pairs()) return pairs(from, is_last);
     return e_.load_elements(DType::f32, from, is_last ? e_.tail_mask(e_.num(plan_.head_dim % step())) : nullptr);
   }
   Value* pairs(Value* from, bool is_last) {
@@ -190,8 +190,8 @@ llvm::Function* emit_attention_row_values(Emitter& e, const std::string& symbol,
                     values.push_back(reader.load(row, e.num(c), std::min<int64_t>(end - c, e.lanes)));
                   auto sum = now.begin();
                   for (llvm::Value* weights_of_row : row_weights) {
-                    llvm::Value* place = e.at(weights_of_row, e.times(t, shape.dot ? 2 : 4));
-                    llvm::Value* weight = e.load_broadcast(shape.dot ? DType::bf16 : DType::f32, place);
+                    llvm::Value* place = e.at(weights_of_row, e.times(t, shape.pairs() ? 2 : 4));
+                    llvm::Value* weight = e.load_broadcast(shape.pairs() ? DType::bf16 : DType::f32, place);
                     for (llvm::Value* value : values) *sum = e.fma(weight, value, *sum), ++sum;
                   }
                   return now;

@@ -5,8 +5,8 @@
 #include <limits>
 #include <numbers>
 
-#include "device/x86/tile.h"
 #include "device/llvm/vector_math.h"
+#include "device/x86/tile.h"
 
 namespace hone {
 namespace {
@@ -203,7 +203,7 @@ class Softmax {
     if (scores_.waits) base = e_.b.CreateFNeg(base);
     Value* slot = e_.at(e_.at(state_, s_.totals_offset()), e_.times(r, s_.vector_bytes()));
     Value* total = e_.b.CreateFMul(e_.load(e_.v_f32, slot, alignment()), alpha);
-    const int64_t step = s_.dot ? e_.lanes * 2 : e_.lanes * 4;
+    const int64_t step = s_.pairs() ? e_.lanes * 2 : e_.lanes * 4;
     Value* weights = e_.at(e_.at(scratch_, s_.weights_offset), e_.times(r, s_.weight_stride_bytes));
     const Emitter::Moving moving[] = {{scores(r), e_.lanes * 4}, {weights, step}};
     const Values sum = e_.walk(
@@ -212,14 +212,14 @@ class Softmax {
           Value* x = e_.load(e_.v_f32, at[0], alignment());
           x = scores_.waits ? e_.fma(x, e_.c_f32(scores_.factor), base)
                             : in_powers(e_, scores_, e_.b.CreateFSub(x, base));
-          Value* weight = vector_exp2_below_one(e_, x, s_.dot ? 3 : 5);
-          if (s_.dot) e_.store(rounded(weight), at[1], e_.lanes * 2);
+          Value* weight = vector_exp2_below_one(e_, x, s_.pairs() ? 3 : 5);
+          if (s_.pairs()) e_.store(rounded(weight), at[1], e_.lanes * 2);
           else e_.store(weight, at[1], alignment());
           return Values{add(e_, now[0], weight)};
         },
         true);
     e_.store(sum[0], slot, alignment());
-    if (!s_.tiles) return;
+    if (!s_.tiles()) return;
     Value* last = e_.b.CreateAnd(e_.b.CreateAdd(keys_, e_.num(kTileK - 1)), e_.num(-kTileK));
     e_.loop(e_.times(vectors, e_.lanes), last, e_.lanes, {}, [&](Value* t, const Values&) {
       e_.store(llvm::Constant::getNullValue(e_.vec(e_.i16)), e_.at(weights, e_.times(t, 2)), e_.lanes * 2);
@@ -265,7 +265,7 @@ llvm::Function* emit_attention_queries(Emitter& e, const std::string& symbol, co
   const auto copy_row = [&](llvm::Value* from, llvm::Value* to) {
     const auto one = [&](llvm::Value* c, llvm::Value* lanes) {
       llvm::Value* place = e.at(from, e.times(c, size));
-      if (shape.dot) e.masked_store(e.masked_load(e.vec(e.i16), place, lanes), e.at(to, e.times(c, 2)), lanes);
+      if (shape.pairs()) e.masked_store(e.masked_load(e.vec(e.i16), place, lanes), e.at(to, e.times(c, 2)), lanes);
       else e.masked_store(e.load_elements(plan.dtype, place, lanes), e.at(to, e.times(c, 4)), lanes);
     };
     e.loop(e.num(0), e.num(columns / e.lanes * e.lanes), e.lanes, {}, [&](llvm::Value* c, const Values&) {

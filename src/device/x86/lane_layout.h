@@ -1,4 +1,4 @@
-// Moves between rows of W and the 32-bit lanes of a weight panel (device/x86/gemm/shape.h): the inner loops of
+// Moves between rows of W and the 32-bit lanes of a weight panel (device/x86/gemm/panel_layout.h): the inner loops of
 // prepack().
 #pragma once
 

@@ -9,16 +9,16 @@ namespace hone {
 
 using Order = WeightCodec::Order;
 
-PackedSource::PackedSource(const GemmShape& shape, const Tensor& weights, int64_t first_row)
-    : s_(shape),
-      c_(*shape.codec),
+PackedSource::PackedSource(const PanelLayout& layout, const Tensor& weights, int64_t first_row)
+    : s_(layout),
+      c_(*layout.codec),
       format_(*weights.format()),
       planes_(weights.planes()),
       grid_(scale_grid(format_)),
       layout_(packed_layout(format_, weights.shape())),
       first_row_(first_row),
-      end_row_(first_row + shape.n),
-      scales_(shape.groups() * shape.codec->levels) {
+      end_row_(first_row + layout.n),
+      scales_(layout.groups() * layout.codec->levels) {
   const Geometry& g = format_.geometry;
   const bool by_output = g.axis == 0 || g.axis == -2;
   across_ = g.kind == Geometry::Kind::channel ? !by_output : g.kind == Geometry::Kind::group && by_output;
@@ -46,7 +46,7 @@ void PackedSource::pack(int64_t first, std::byte* panel, int v) const {
     const int64_t row = row0 + c;
     if (row >= end_row_) continue;
     columns[static_cast<size_t>(c)] = line(row, scales_of(slot_of(row, row0)), scratch, lanes);
-    const auto number = static_cast<uint32_t>(s_.crossing_groups ? row * s_.k % s_.group : slot_of(row, row0));
+    const auto number = static_cast<uint32_t>(s_.crossing_groups() ? row * s_.k % s_.group : slot_of(row, row0));
     if (s_.indexes_scales()) std::memcpy(panel + s_.numbers_offset() + (v * s_.lanes + c) * 4, &number, 4);
   }
   transpose_lanes(columns, s_.lanes, rows, change_, panel + int64_t{v} * s_.lanes * 4, s_.row_bytes());
@@ -127,7 +127,7 @@ void PackedSource::store_scales(int64_t row0, const Scratch& scratch, std::byte*
 // Rows whose bytes, each translated, are the lanes.
 bool PackedSource::holds_whole_lanes() const {
   const bool bytes = c_.bits == 4 || c_.bits == 8;
-  return bytes && !across_ && !s_.unaligned_groups && layout_.code_planes == 1 && s_.k % c_.chunk_k() == 0 &&
+  return bytes && !across_ && !s_.unaligned_groups() && layout_.code_planes == 1 && s_.k % c_.chunk_k() == 0 &&
          first_bit(1) % 8 == 0;
 }
 
@@ -184,7 +184,7 @@ void PackedSource::narrow_line(int64_t row, std::span<const uint32_t> scale_code
   const auto codes = std::span(scratch.narrow).first(static_cast<size_t>(s_.k));
   read_row(row, codes);
   for (uint8_t& code : codes) code = c_.recode[code];
-  const int64_t begun = s_.crossing_groups ? row * s_.k % s_.group : 0;  // elements of the first group in rows before
+  const int64_t begun = s_.crossing_groups() ? row * s_.k % s_.group : 0;  // elements of the first group in rows before
   for (int64_t g = 0; g < std::ssize(scale_codes); ++g) {
     if (!is_nan(scale_codes[static_cast<size_t>(g)])) continue;
     const auto edge = [&](int64_t group) { return std::clamp<int64_t>(group * s_.group - begun, 0, s_.k); };

@@ -1,11 +1,12 @@
-// Packed weights [N,K] as a source of panels (device/x86/gemm/shape.h): what a format has stored becomes codes and
-// scales where the kernels want them. Reads any geometry; how fast depends on how much the two layouts have in common.
+// Packed weights [N,K] as a source of panels (device/x86/gemm/panel_layout.h): what a format has stored becomes codes
+// and scales where the kernels want them. Reads any geometry; how fast depends on how much the two layouts have in
+// common.
 #pragma once
 
 #include <vector>
 
 #include "device/x86/byte_table.h"
-#include "device/x86/gemm/shape.h"
+#include "device/x86/gemm/panel_layout.h"
 #include "device/x86/lane_layout.h"
 #include "formats/packed.h"
 #include "ir/tensor.h"
@@ -15,7 +16,7 @@ namespace hone {
 class PackedSource {
  public:
   // Column 0 of panel 0 is row `first_row` of the weights.
-  PackedSource(const GemmShape& shape, const Tensor& weights, int64_t first_row);
+  PackedSource(const PanelLayout& layout, const Tensor& weights, int64_t first_row);
 
   // Columns [first, first + lanes), of which some exist, become vector `v` of the zeroed `panel`.
   void pack(int64_t first, std::byte* panel, int v) const;
@@ -50,7 +51,7 @@ class PackedSource {
   void narrow_line(int64_t row, std::span<const uint32_t> scale_codes, Scratch& scratch, uint32_t* lanes) const;
   void wide_line(int64_t row, Scratch& scratch, uint32_t* lanes) const;
 
-  const GemmShape& s_;
+  const PanelLayout& s_;
   const WeightCodec& c_;
   const Format format_;
   const PlaneView planes_;

@@ -32,7 +32,7 @@ class Unpacker {
                                       {scratch, int64_t{s_.lanes} * 4}};
     e_.walk(e_.num(s_.vectors), moving, {}, [&](const Values& p, const Values&) {
       if (s_.indexes_scales()) numbers_ = e_.load(e_.v_i32, p[2], 4);
-      if (s_.unaligned_groups) ungrouped_vector(p[0], p[1], p[3]);
+      if (s_.unaligned_groups()) ungrouped_vector(p[0], p[1], p[3]);
       else column_vector(p[0], p[1], p[3]);
       return Values{};
     });
@@ -46,8 +46,8 @@ class Unpacker {
   };
 
   // Rows of lanes that k elements make in scratch.
-  int64_t rows_of(int64_t k) const { return s_.panel == PanelType::f32 ? k : (k + 1) / 2; }
-  bool folds() const { return s_.codec->scale.by != ScaleMeaning::By::none && !s_.scale_in_loop; }
+  int64_t rows_of(int64_t k) const { return s_.pairs() ? (k + 1) / 2 : k; }
+  bool folds() const { return s_.codec->scale.by != ScaleMeaning::By::none && !s_.scale_in_loop(); }
 
   Group group_at(Value* scales) {
     Group group;
@@ -65,7 +65,7 @@ class Unpacker {
   }
 
   void column_vector(Value* codes, Value* scales, Value* out) {
-    const int64_t whole = s_.block_k / s_.group, rest = s_.block_k % s_.group;
+    const int64_t whole = s_.block_k() / s_.group, rest = s_.block_k() % s_.group;
     const int64_t from = s_.code_rows(s_.group) * s_.row_bytes(), to = rows_of(s_.group) * out_row_bytes_;
     const Emitter::Moving moving[] = {{codes, from}, {scales, s_.scale_row_bytes()}, {out, to}};
     e_.walk(e_.num(whole), moving, {}, [&](const Values& p, const Values&) {
@@ -79,7 +79,7 @@ class Unpacker {
 
   // A power of two is added to exponents unless some value times it would leave bf16's normal numbers.
   void group_chunks(Value* codes, Value* out, int64_t k, Group group) {
-    if (group.scales.empty() || s_.panel != PanelType::pairs || s_.codec->scale.by != ScaleMeaning::By::power_of_two)
+    if (group.scales.empty() || !s_.pairs() || s_.codec->scale.by != ScaleMeaning::By::power_of_two)
       return chunks(codes, out, k, group);
     const auto [least, most] = exponents();
     if (most - least > 253) return chunks(codes, out, k, group);
@@ -130,11 +130,10 @@ class Unpacker {
 
   void decode_chunk(Value* codes, Value* out, int64_t k, const Group& group) {
     const ChunkLanes lanes = chunk_lanes(codes);
-    if (s_.block_k < s_.k) prefetch(e_.at(codes, s_.code_rows(s_.block_k) * s_.row_bytes()));
-    const bool pairs = s_.panel == PanelType::pairs;
+    if (s_.adds_blocks()) prefetch(e_.at(codes, s_.code_rows(s_.block_k()) * s_.row_bytes()));
     for (int64_t row = 0; row < rows_of(k); ++row) {
       const int i = static_cast<int>(row);
-      Value* x = pairs ? pair(lanes, i, group) : decoder_.value(lanes, i, group);
+      Value* x = s_.pairs() ? pair(lanes, i, group) : decoder_.value(lanes, i, group);
       e_.store(x, e_.at(out, row * out_row_bytes_), s_.lanes * 4);
     }
   }
@@ -157,7 +156,7 @@ class Unpacker {
 
   // Groups that end anywhere: each element looks for its own.
   void ungrouped_vector(Value* codes, Value* scales, Value* out) {
-    CHECK(s_.panel == PanelType::f32);
+    CHECK(!s_.pairs());
     const int64_t chunk = s_.codec->chunk_k();
     const Emitter::Moving moving[] = {{codes, s_.codec->chunk_rows() * s_.row_bytes()}, {out, chunk * out_row_bytes_}};
     const auto decode = [&](Value* from, Value* to, Value* first, int64_t k) {
@@ -167,7 +166,7 @@ class Unpacker {
         e_.store(x, e_.at(to, i * out_row_bytes_), s_.lanes * 4);
       }
     };
-    const int64_t whole = s_.block_k / chunk, rest = s_.block_k % chunk;
+    const int64_t whole = s_.block_k() / chunk, rest = s_.block_k() % chunk;
     e_.walk(e_.num(whole), moving, {e_.num(0)}, [&](const Values& p, const Values& first) {
       decode(p[0], p[1], first[0], chunk);
       return Values{e_.b.CreateAdd(first[0], e_.num(chunk))};
@@ -179,7 +178,7 @@ class Unpacker {
   Group group_of(Value* scales, Value* k) {
     Value* row = e_.at(scales, e_.times(e_.b.CreateUDiv(k, e_.num(s_.group)), s_.scale_row_bytes()));
     Group group = group_at(row);
-    if (!s_.crossing_groups) return group;
+    if (!s_.crossing_groups()) return group;
     // A column's first group began as many elements earlier as its number says.
     Value* into = e_.splat(e_.b.CreateTrunc(e_.b.CreateURem(k, e_.num(s_.group)), e_.i32));
     Value* later = e_.b.CreateICmpUGE(e_.b.CreateAdd(into, numbers_), e_.c_i32(static_cast<uint32_t>(s_.group)));
@@ -368,17 +367,20 @@ llvm::Function* emit_widen_rows(Emitter& e, const std::string& symbol) {
 namespace {
 
 // As many codes as fill a vector, four to a lane, as they are multiplied.
-Value* multiplied_codes(Emitter& e, const GemmShape& shape, DType from, Value* codes) {
-  if (shape.dot) return shape.offset ? e.b.CreateXor(codes, e.c_i32(0x80808080)) : codes;
+Value* multiplied_codes(Emitter& e, CodeForm form, DType from, Value* codes) {
+  if (form == CodeForm::bytes) return codes;
+  if (form == CodeForm::offset_bytes) return e.b.CreateXor(codes, e.c_i32(0x80808080));
   const auto [even, odd] = e.split_bytes(codes, from == DType::i8);
   std::vector<int> in_turn;
   for (int i = 0; i < e.lanes; ++i) in_turn.push_back(i), in_turn.push_back(e.lanes + i);
   return e.b.CreateShuffleVector(e.as(even, e.v_i32), e.as(odd, e.v_i32), in_turn);
 }
 
+int64_t bytes_of_code(CodeForm form) { return form == CodeForm::words ? 2 : 1; }
+
 // Where element i of a row of codes goes.
-int64_t place_of_code(const GemmShape& shape, int64_t i) {
-  return shape.dot ? i : (i & ~3) * 2 + ((i & 1) * 2 + (i >> 1 & 1)) * 2;
+int64_t place_of_code(CodeForm form, int64_t i) {
+  return form == CodeForm::words ? (i & ~3) * 2 + ((i & 1) * 2 + (i >> 1 & 1)) * 2 : i;
 }
 
 // 128 for each of the first bytes of a vector.
@@ -388,40 +390,40 @@ Value* offsets_of(Emitter& e, int64_t count) {
   return e.as(llvm::ConstantDataVector::get(e.context, bytes), e.v_i32);
 }
 
-// The last of a row, fewer than a vector of bytes, and the zeros that fill it up.
-void last_codes(Emitter& e, const GemmShape& shape, Value* from, Value* to, int64_t count) {
+// The last `count` of a row, fewer than a vector of bytes, and the zeros that fill up its `room`.
+void last_codes(Emitter& e, CodeForm form, Value* from, Value* to, int64_t count, int64_t room) {
   Value* codes = load_first(e, from, e.num(count));
-  if (shape.offset) codes = e.b.CreateXor(codes, offsets_of(e, count));
-  const int64_t lanes = round_up(count, shape.tiles ? shape.step_k() : 4) / 4;
-  e.masked_store(codes, to, lanes < e.lanes ? e.tail_mask(e.num(lanes)) : nullptr);
+  if (form == CodeForm::offset_bytes) codes = e.b.CreateXor(codes, offsets_of(e, count));
+  e.masked_store(codes, to, room / 4 < e.lanes ? e.tail_mask(e.num(room / 4)) : nullptr);
 }
 
 }  // namespace
 
-Value* multiplied_code(Emitter& e, const GemmShape& shape, DType from, Value* code) {
-  if (shape.dot) return shape.offset ? e.b.CreateXor(code, e.b.getInt8(0x80)) : code;
+Value* multiplied_code(Emitter& e, CodeForm form, DType from, Value* code) {
+  if (form == CodeForm::bytes) return code;
+  if (form == CodeForm::offset_bytes) return e.b.CreateXor(code, e.b.getInt8(0x80));
   return from == DType::i8 ? e.b.CreateSExt(code, e.i16) : e.b.CreateZExt(code, e.i16);
 }
 
-llvm::Function* emit_code_rows(Emitter& e, const std::string& symbol, const GemmShape& shape, DType from) {
+llvm::Function* emit_code_rows(Emitter& e, const std::string& symbol, const CodeRows& s) {
   llvm::Type* const params[] = {e.ptr, e.i64, e.i64, e.i64, e.ptr};
   llvm::Function* f = e.begin_function(symbol, e.b.getVoidTy(), params, false);
-  const int64_t size = size_bytes(shape.a), block = int64_t{e.lanes} * 4, done = shape.k / block * block,
-                quad = shape.k / 4 * 4;
-  const Emitter::Moving rows[] = {{f->getArg(0), f->getArg(1)}, {f->getArg(4), shape.code_row_bytes()}};
+  const int64_t size = bytes_of_code(s.form), block = int64_t{e.lanes} * 4, done = s.k / block * block,
+                quad = s.k / 4 * 4;
+  const Emitter::Moving rows[] = {{f->getArg(0), f->getArg(1)}, {f->getArg(4), s.row_bytes}};
   e.walk(f->getArg(2), rows, {}, [&](const Values& row, const Values&) {
     const Emitter::Moving codes[] = {{row[0], block}, {row[1], block * size}};
     e.walk(e.num(done / block), codes, {}, [&](const Values& p, const Values&) {
-      e.store(multiplied_codes(e, shape, from, e.load(e.v_i32, p[0])), p[1], 4);
+      e.store(multiplied_codes(e, s.form, s.from, e.load(e.v_i32, p[0])), p[1], 4);
       return Values{};
     });
-    if (e.avx512 && shape.dot) {
-      if (done < shape.k) last_codes(e, shape, e.at(row[0], done), e.at(row[1], done), shape.k - done);
+    if (e.avx512 && s.form != CodeForm::words) {
+      if (done < s.k) last_codes(e, s.form, e.at(row[0], done), e.at(row[1], done), s.k - done, s.row_bytes - done);
       return Values{};
     }
-    emit_zero(e, e.at(row[1], quad * size), shape.code_row_bytes() - quad * size);
-    for (int64_t i = done; i < shape.k; ++i)
-      e.store(multiplied_code(e, shape, from, e.load(e.i8, e.at(row[0], i))), e.at(row[1], place_of_code(shape, i)),
+    emit_zero(e, e.at(row[1], quad * size), s.row_bytes - quad * size);
+    for (int64_t i = done; i < s.k; ++i)
+      e.store(multiplied_code(e, s.form, s.from, e.load(e.i8, e.at(row[0], i))), e.at(row[1], place_of_code(s.form, i)),
               static_cast<int>(size));
     return Values{};
   });
@@ -429,20 +431,20 @@ llvm::Function* emit_code_rows(Emitter& e, const std::string& symbol, const Gemm
   return f;
 }
 
-llvm::Function* emit_code_run(Emitter& e, const std::string& symbol, const GemmShape& shape, DType from) {
+llvm::Function* emit_code_run(Emitter& e, const std::string& symbol, CodeForm form, DType from) {
   llvm::Type* const params[] = {e.ptr, e.ptr, e.i64};
   llvm::Function* f = e.begin_function(symbol, e.b.getVoidTy(), params, false);
-  const int64_t size = size_bytes(shape.a), block = int64_t{e.lanes} * 4;
+  const int64_t size = bytes_of_code(form), block = int64_t{e.lanes} * 4;
   Value *quads = f->getArg(2), *whole = e.b.CreateUDiv(quads, e.num(e.lanes)), *done = e.times(whole, e.lanes);
   const Emitter::Moving codes[] = {{f->getArg(0), block}, {f->getArg(1), block * size}};
   e.walk(whole, codes, {}, [&](const Values& p, const Values&) {
-    e.store(multiplied_codes(e, shape, from, e.load(e.v_i32, p[0])), p[1], 4);
+    e.store(multiplied_codes(e, form, from, e.load(e.v_i32, p[0])), p[1], 4);
     return Values{};
   });
   e.loop(done, quads, 1, {}, [&](Value* quad, const Values&) {
     for (int64_t i = 0; i < 4; ++i)
-      e.store(multiplied_code(e, shape, from, e.load(e.i8, e.at(e.at(f->getArg(0), e.times(quad, 4)), i))),
-              e.at(e.at(f->getArg(1), e.times(quad, 4 * size)), place_of_code(shape, i)), static_cast<int>(size));
+      e.store(multiplied_code(e, form, from, e.load(e.i8, e.at(e.at(f->getArg(0), e.times(quad, 4)), i))),
+              e.at(e.at(f->getArg(1), e.times(quad, 4 * size)), place_of_code(form, i)), static_cast<int>(size));
     return Values{};
   });
   e.end_function();

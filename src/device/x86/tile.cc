@@ -1,7 +1,7 @@
 #include "device/x86/tile.h"
 
 #include <algorithm>
-#include <memory>
+#include <optional>
 
 #include "base/multiples.h"
 #include "device/x86/decode.h"
@@ -18,38 +18,48 @@ struct WeightStep {  // of one vector of columns, for two k: one of the two form
 
 // One row of codes that are looked up: the units that shift and permute are what limits.
 bool looks_up_one_row(const TileSpec& s) {
-  return s.rows == 1 && s.codes && s.codec->decode == WeightCodec::Decode::words;
+  const auto* codes = std::get_if<CodePanels>(&s.w);
+  return s.rows == 1 && codes && codes->codec->decode == WeightCodec::Decode::words;
+}
+
+// Null where sums are not scaled group by group.
+const GroupScales* scales_of(const TileSpec& s) {
+  if (const auto* pairs = std::get_if<ScaledPairs>(&s.w)) return &pairs->scales;
+  const auto* codes = std::get_if<CodePanels>(&s.w);
+  return codes && codes->scales ? &*codes->scales : nullptr;
 }
 
 class TileBody {
  public:
   TileBody(Emitter& e, const TileSpec& spec, llvm::Function* f)
-      : e_(e), s_(spec), sums_(spec.rows * spec.vectors), splits_(spec.chains) {
-    if (spec.codec) decoder_ = std::make_unique<WeightDecoder>(e, *spec.codec, *spec.format);
-    a_step_y_ = spec.steps_when_called ? f->getArg(4) : e.num(spec.a_step_y);
-    for (int64_t offset : spec.row_offsets) row_offset_.push_back(e.num(offset));
-    for (int r = 0; spec.steps_when_called && r < spec.rows; ++r)
-      row_offset_.push_back(r ? e.load(e.i64, e.at(f->getArg(2), int64_t{r} * 8), 8) : e.num(0));
-    if (spec.a_by_columns) a_k_bytes_ = f->getArg(4);
-    for (int r = 0; spec.a_by_columns && r < spec.rows; ++r) row_offset_.push_back(e.num(int64_t{r} * 4));
+      : e_(e),
+        s_(spec),
+        scales_(scales_of(spec)),
+        window_(spec.window ? &*spec.window : nullptr),
+        a_bytes_told_(f->getArg(4)),
+        sums_(spec.rows * spec.vectors),
+        splits_(spec.chains) {
+    if (const auto* pairs = std::get_if<ScaledPairs>(&spec.w)) decoder_.emplace(e, *pairs->codec, *pairs->format);
+    if (const auto* codes = std::get_if<CodePanels>(&spec.w)) {
+      codec_ = codes->codec, ahead_ = codes->ahead;
+      decoder_.emplace(e, *codes->codec, *codes->format);
+    }
+    for (int r = 0; r < spec.rows; ++r) row_offset_.push_back(row_offset(r, f->getArg(2)));
     if (spec.fetches) fetched_ = f->getArg(6), fetched_bytes_ = f->getArg(7);
-    segments_x_ = spec.counts_segments ? f->getArg(spec.fetches ? 8 : 6) : e.num(spec.segments_x);
-    const bool even = row_offset_.empty();
-    for (int r = 0; even && r < spec.rows; ++r)
-      row_offset_.push_back(spec.a_row_bytes ? e.num(r * spec.a_row_bytes) : e.times(f->getArg(4), r));
+    if (window_) segments_x_ = window_->counts_segments ? f->getArg(spec.fetches ? 8 : 6) : e.num(window_->segments_x);
   }
 
   void run(Value* a, Value* w, Value* scales, Value* out, Value* count) {
-    if (s_.keeps) kept_ = scales;
+    if (plain() && plain()->keeps) kept_ = scales;
     Values before(static_cast<size_t>(sums_), zero_sum()), zero = before;
-    for (size_t i = 0; i < before.size() && s_.offset; ++i) {
+    for (size_t i = 0; i < before.size() && begins_with_offsets(); ++i) {
       const auto v = static_cast<int64_t>(i) % s_.vectors;
       before[i] = e_.load(e_.v_i32, e_.at(scales, v * e_.lanes * 4), 4);
     }
     for (size_t i = 0; i < before.size() && s_.accumulate; ++i) before[i] = e_.load(e_.v_f32, sum_place(out, i), 4);
     Value* factor = s_.global_offset >= 0 ? e_.load_broadcast(DType::f32, e_.at(scales, s_.global_offset)) : nullptr;
     // Where scales are at hand, each becomes the format's own: its code's value times the tensor's.
-    const bool global = factor && !s_.scale_in_loop;
+    const bool global = factor && !scales_;
     if (!global) of_tensor_ = factor;
     Values sums = products(a, w, scales, count, global ? zero : before);
     for (size_t i = 0; i < sums.size(); ++i) {
@@ -59,6 +69,14 @@ class TileBody {
   }
 
  private:
+  // From the first row of A to row r.
+  Value* row_offset(int r, Value* offsets) {
+    if (window_ && window_->plane) return e_.num(window_->plane->row_offsets[static_cast<size_t>(r)]);
+    if (window_) return r ? e_.load(e_.i64, e_.at(offsets, int64_t{r} * 8), 8) : e_.num(0);
+    if (s_.a_by_columns) return e_.num(int64_t{r} * 4);
+    return s_.a_row_bytes ? e_.num(r * s_.a_row_bytes) : e_.times(a_bytes_told_, r);
+  }
+
   Value* sum_place(Value* out, size_t i) const {
     const auto vectors = static_cast<size_t>(s_.vectors);
     return e_.at(
@@ -66,20 +84,25 @@ class TileBody {
   }
 
   Values products(Value* a, Value* w, Value* scales, Value* count, const Values& before) {
-    if (s_.segment) return joined(segments(a, w, count, split(before)));
-    if (s_.scale_in_loop) {
-      Value* groups = e_.b.CreateUDiv(count, e_.num(s_.group));
-      return scaled(a, w, e_.at(scales, e_.times(groups, s_.panel_vectors * s_.scale_vector_bytes)), before);
+    if (window_) return joined(segments(a, w, count, split(before)));
+    if (scales_) {
+      Value* groups = e_.b.CreateUDiv(count, e_.num(scales_->group));
+      return scaled(a, w, e_.at(scales, e_.times(groups, s_.panel_vectors * scales_->vector_bytes)), before);
     }
     return joined(product(a, w, s_.k ? nullptr : count, s_.k, split(before)));
   }
 
-  llvm::Value* zero_sum() const { return llvm::Constant::getNullValue(s_.integers ? e_.v_i32 : e_.v_f32); }
+  llvm::Value* zero_sum() const { return llvm::Constant::getNullValue(quads() ? e_.v_i32 : e_.v_f32); }
   int64_t a_bytes() const { return size_bytes(s_.a); }
   int64_t row_bytes() const { return int64_t{s_.panel_vectors} * e_.lanes * 4; }
   // Where a vector of columns starts in a row of panels.
   int64_t place(int v) const { return v / s_.panel_vectors * s_.panel_bytes + v % s_.panel_vectors * e_.lanes * 4; }
-  bool single() const { return !s_.codes && s_.panel == PanelType::f32 && s_.a == DType::f32; }
+  const PlainPanels* plain() const { return std::get_if<PlainPanels>(&s_.w); }
+  const QuadPanels* quads() const { return std::get_if<QuadPanels>(&s_.w); }
+  bool begins_with_offsets() const { return quads() && quads()->offset; }
+  bool pairs() const { return plain() ? plain()->type == PanelType::pairs : std::holds_alternative<ScaledPairs>(s_.w); }
+  bool single() const { return plain() && !pairs() && s_.a == DType::f32; }
+  bool dot() const { return s_.unit == ProductUnit::bf16; }
 
   Values split(Values sums) const {
     sums.resize(static_cast<size_t>(sums_ * splits_), zero_sum());
@@ -91,38 +114,37 @@ class TileBody {
         for (int j = 0; j < sums_; ++j) {
           Value*& low = chains[static_cast<size_t>((i - (width + 1) / 2) * sums_ + j)];
           Value* high = chains[static_cast<size_t>(i * sums_ + j)];
-          low = s_.integers ? e_.b.CreateAdd(low, high) : e_.b.CreateFAdd(low, high);
+          low = quads() ? e_.b.CreateAdd(low, high) : e_.b.CreateFAdd(low, high);
         }
     chains.resize(static_cast<size_t>(sums_));
     return chains;
   }
 
   Values segments(Value* a, Value* w, Value* count, Values sums) {
-    const int64_t rows = s_.panel == PanelType::pairs ? (s_.segment + 1) / 2
-                         : s_.integers                ? s_.segment / 4
-                                                      : s_.segment;
+    const int64_t segment = window_->segment, rows = pairs() ? (segment + 1) / 2 : quads() ? segment / 4 : segment;
     const int64_t w_step = rows * row_bytes();
-    std::vector<Emitter::Moving> outer{{a, a_step_y_}, {w, s_.segments_x * w_step}};
+    Value* down = window_->plane ? e_.num(window_->plane->a_step_y) : a_bytes_told_;
+    std::vector<Emitter::Moving> outer{{a, down}, {w, window_->segments_x * w_step}};
     if (fetched_) {
-      fetched_bytes_ = e_.b.CreateUDiv(fetched_bytes_, e_.num(s_.k / s_.segment));
-      outer.emplace_back(fetched_, e_.times(fetched_bytes_, s_.segments_x));
+      fetched_bytes_ = e_.b.CreateUDiv(fetched_bytes_, e_.num(s_.k / segment));
+      outer.emplace_back(fetched_, e_.times(fetched_bytes_, window_->segments_x));
     }
     return e_.walk(count, outer, sums, [&](const Values& p, const Values& before) {
-      std::vector<Emitter::Moving> inner{{p[0], s_.a_step_x}, {p[1], w_step}};
+      std::vector<Emitter::Moving> inner{{p[0], window_->a_step_x}, {p[1], w_step}};
       if (fetched_) inner.emplace_back(p[2], fetched_bytes_);
       return e_.walk(segments_x_, inner, before, [&](const Values& q, const Values& now) {
         if (fetched_) fetched_ = q[2];
-        return product(q[0], q[1], nullptr, s_.segment, now);
+        return product(q[0], q[1], nullptr, segment, now);
       });
     });
   }
 
   // Adds scale * (sum over the group) for one group after the other.
   Values scaled(Value* a, Value* w, Value* scales, Values sums) {
-    const int64_t whole = s_.k / s_.group, rest = s_.k % s_.group;
-    const int64_t rows = s_.codes ? chunks(s_.group) * s_.codec->chunk_rows() : s_.group / 2;
-    const int64_t a_step = s_.group * a_bytes(), w_step = rows * row_bytes();
-    const int64_t s_step = s_.panel_vectors * s_.scale_vector_bytes;
+    const int64_t group = scales_->group, whole = s_.k / group, rest = s_.k % group;
+    const int64_t rows = codec_ ? chunks(group) * codec_->chunk_rows() : group / 2;
+    const int64_t a_step = group * a_bytes(), w_step = rows * row_bytes();
+    const int64_t s_step = s_.panel_vectors * scales_->vector_bytes;
     // The next group's pointers come before this one's sums are scaled: behind that, Zen 5 reads a row of weights 6 %
     // slower.
     Values state = sums;
@@ -131,8 +153,8 @@ class TileBody {
       const size_t kept = now.size() - 3;
       Value* scales0 = now[kept + 2];
       for (int v = 0; v < s_.vectors && fetches_scales(); ++v)
-        e_.prefetch(e_.at(scales0, scale_place(v) + ceil_div(s_.ahead, w_step) * s_step));
-      const Values chains = chains_of_group(now[kept], now[kept + 1], scales0, s_.group);
+        e_.prefetch(e_.at(scales0, scale_place(v) + ceil_div(ahead_, w_step) * s_step));
+      const Values chains = chains_of_group(now[kept], now[kept + 1], scales0, group);
       const Values next{e_.at(now[kept], a_step), e_.at(now[kept + 1], w_step), e_.at(scales0, s_step)};
       Values out = add_scaled(chains, scales0, Values(now.begin(), now.end() - 3));
       out.insert(out.end(), next.begin(), next.end());
@@ -145,21 +167,21 @@ class TileBody {
                       last_scales, sums);
   }
   // Where each vector of them fills a line, and they come from one panel.
-  bool fetches_scales() const { return s_.ahead > 0 && s_.scale_vector_bytes >= 64 && s_.vectors == s_.panel_vectors; }
-  int64_t chunks(int64_t k) const { return (k + s_.codec->chunk_k() - 1) / s_.codec->chunk_k(); }
+  bool fetches_scales() const { return ahead_ > 0 && scales_->vector_bytes >= 64 && s_.vectors == s_.panel_vectors; }
+  int64_t chunks(int64_t k) const { return ceil_div(k, int64_t{codec_->chunk_k()}); }
   // Where the scales of a vector of columns start in a row of them.
   int64_t scale_place(int v) const {
-    return v / s_.panel_vectors * s_.panel_bytes + v % s_.panel_vectors * s_.scale_vector_bytes;
+    return v / s_.panel_vectors * s_.panel_bytes + v % s_.panel_vectors * scales_->vector_bytes;
   }
   Value* first_lane(Value* x) {  // in every lane
-    return s_.shared_scale ? e_.splat(e_.b.CreateExtractElement(x, uint64_t{0})) : x;
+    return scales_->shared ? e_.splat(e_.b.CreateExtractElement(x, uint64_t{0})) : x;
   }
   Values chains_of_group(Value* a, Value* w, Value* scales, int64_t k) {
     const Values zero(static_cast<size_t>(sums_), llvm::Constant::getNullValue(e_.v_f32));
     zero_points_.assign(static_cast<size_t>(s_.vectors), nullptr);
-    for (int v = 0; v < s_.vectors && s_.codes && s_.codec->zero_point_bytes; ++v)
+    for (int v = 0; v < s_.vectors && codec_ && codec_->zero_point_bytes; ++v)
       zero_points_[static_cast<size_t>(v)] =
-          first_lane(decoder_->zero_points(e_.at(scales, scale_place(v) + s_.zero_points_offset)));
+          first_lane(decoder_->zero_points(e_.at(scales, scale_place(v) + scales_->zero_points_offset)));
     return product(a, w, nullptr, k, split(zero));
   }
   Values add_scaled(const Values& chains, Value* scales, Values sums) {
@@ -176,25 +198,26 @@ class TileBody {
 
   // Adds the products of k consecutive elements; `count` instead of k when it is known at run time only.
   Values product(Value* a, Value* w, Value* count, int64_t k, Values sums) {
-    if (s_.integers) return steps(a, w, nullptr, round_up(k, 4), 4, std::max(splits_, 2), sums);
-    if (s_.codes) {
+    if (quads()) return steps(a, w, nullptr, round_up(k, 4), 4, std::max(splits_, 2), sums);
+    if (codec_) {
       // Two chunks a turn where there is little else, and where one has too few steps for all chains.
-      const bool two = e_.avx512 && (s_.rows == 1 || s_.codec->chunk_k() / 2 % splits_ != 0);
-      return steps(a, w, nullptr, k, s_.codec->chunk_k(), two ? 2 : 1, sums);
+      const bool two = e_.avx512 && (s_.rows == 1 || codec_->chunk_k() / 2 % splits_ != 0);
+      return steps(a, w, nullptr, k, codec_->chunk_k(), two ? 2 : 1, sums);
     }
     // Runs of a convolution are short: two steps a turn halve what its loops cost.
-    return steps(a, w, count, k, single() ? 1 : 2, s_.segment ? std::max(splits_, 2) : splits_, sums);
+    return steps(a, w, count, k, single() ? 1 : 2, window_ ? std::max(splits_, 2) : splits_, sums);
   }
 
   // Steps of `step` k each, `unroll` of them in the loop's body, what is left over after it.
   Values steps(Value* a, Value* w, Value* count, int64_t k, int64_t step, int64_t unroll, Values sums) {
-    const bool is_row = single() || s_.panel == PanelType::pairs || s_.integers;
-    const int64_t rows = s_.codes ? s_.codec->chunk_rows() : is_row ? 1 : 2;
+    const bool is_row = single() || pairs() || quads();
+    const int64_t rows = codec_ ? codec_->chunk_rows() : is_row ? 1 : 2;
     const int64_t w_step = rows * row_bytes();
     const int64_t a_step = step * a_bytes();
     if (count) {
       const auto walk = [&](Value* a0, Value* w0, Value* times, int64_t each, const Values& before) {
-        const Emitter::Moving along = a_k_bytes_ ? Emitter::Moving{a0, a_k_bytes_} : Emitter::Moving{a0, a_step};
+        const Emitter::Moving along =
+            s_.a_by_columns ? Emitter::Moving{a0, a_bytes_told_} : Emitter::Moving{a0, a_step};
         const Emitter::Moving moving[] = {along, {w0, w_step}};
         return e_.walk(times, moving, before, [&](const Values& p, Values now) {
           chain_ = 0;
@@ -232,14 +255,14 @@ class TileBody {
   }
 
   void one_step(Value* a, Value* w, int64_t k, Values& sums) {
-    if (s_.codes) return code_step(a, w, k, sums);
-    if (s_.integers) return quad_step(a, w, sums);
+    if (codec_) return code_step(a, w, k, sums);
+    if (quads()) return quad_step(a, w, sums);
     if (single()) return single_step(a, w, sums);
     std::vector<WeightStep> step(static_cast<size_t>(s_.vectors));
     for (int v = 0; v < s_.vectors; ++v) {
       Value* p = e_.at(w, place(v));
       WeightStep& x = step[static_cast<size_t>(v)];
-      if (s_.panel == PanelType::pairs) {
+      if (pairs()) {
         x = operand(e_.load(e_.v_i32, p, e_.lanes * 4));
       } else {
         x.low = e_.load(e_.v_f32, p, e_.lanes * 4);
@@ -263,12 +286,13 @@ class TileBody {
 
   // Four k of codes: as bytes, or as words, even ones and then odd ones, so that few registers hold W.
   void quad_step(Value* a, Value* w, Values& sums) {
+    const bool bytes = s_.unit == ProductUnit::int8;
     Values quads;
     for (int v = 0; v < s_.vectors; ++v) quads.push_back(e_.load(e_.v_i32, e_.at(w, place(v)), e_.lanes * 4));
-    for (int half = 0; half < (s_.dot ? 1 : 2); ++half) {
+    for (int half = 0; half < (bytes ? 1 : 2); ++half) {
       Values weights = quads;
       for (Value*& weight : weights) {
-        if (s_.dot) break;
+        if (bytes) break;
         const auto [even, odd] = e_.split_bytes(weight, true);
         weight = half ? odd : even;
       }
@@ -277,7 +301,7 @@ class TileBody {
         for (int v = 0; v < s_.vectors; ++v) {
           Value*& sum = sums[index(r, v, chain_)];
           Value* weight = weights[static_cast<size_t>(v)];
-          sum = s_.dot ? e_.dot_bytes(sum, x, weight) : e_.dot_words(sum, x, weight);
+          sum = bytes ? e_.dot_bytes(sum, x, weight) : e_.dot_words(sum, x, weight);
         }
       }
     }
@@ -289,8 +313,8 @@ class TileBody {
   // reads a byte of what follows: scales, or the spare bytes of panel_memory).
   void code_step(Value* a, Value* w, int64_t k, Values& sums) {
     std::vector<ChunkLanes> codes(static_cast<size_t>(s_.vectors));
-    for (int v = 0; v < s_.vectors && s_.ahead > 0; ++v)  // before all loads, which don't pass them
-      for (int r = 0; r < s_.codec->chunk_rows(); ++r) e_.prefetch(e_.at(w, place(v) + r * row_bytes() + s_.ahead));
+    for (int v = 0; v < s_.vectors && ahead_ > 0; ++v)  // before all loads, which don't pass them
+      for (int r = 0; r < codec_->chunk_rows(); ++r) e_.prefetch(e_.at(w, place(v) + r * row_bytes() + ahead_));
     for (int v = 0; v < s_.vectors; ++v) {
       ChunkLanes& lanes = codes[static_cast<size_t>(v)];
       lanes.rows = chunk_rows(e_.at(w, place(v)), e_.lanes * 4);
@@ -302,21 +326,21 @@ class TileBody {
         const ChunkLanes& lanes = codes[static_cast<size_t>(v)];
         Value* zero = zero_points_.empty() ? nullptr : zero_points_[static_cast<size_t>(v)];
         step.push_back(
-            s_.dot ? WeightStep{decoder_->pair(lanes, j, zero)}
-                   : WeightStep{nullptr, decoder_->value(lanes, 2 * j, zero), decoder_->value(lanes, 2 * j + 1, zero)});
+            dot() ? WeightStep{decoder_->pair(lanes, j, zero)}
+                  : WeightStep{nullptr, decoder_->value(lanes, 2 * j, zero), decoder_->value(lanes, 2 * j + 1, zero)});
       }
       pair_step(e_.at(a, int64_t{2} * j * a_bytes()), k == 2 * j + 1, step, sums);
     }
   }
   Values chunk_rows(Value* w, int alignment) {
     Values rows;
-    for (int r = 0; r < s_.codec->chunk_rows(); ++r)
+    for (int r = 0; r < codec_->chunk_rows(); ++r)
       rows.push_back(e_.load(e_.v_i32, e_.at(w, r * row_bytes()), alignment));
     return rows;
   }
 
   WeightStep operand(Value* pair) {
-    if (s_.dot) return {pair};
+    if (dot()) return {pair};
     const auto [low, high] = e_.split_pair(pair);
     return {nullptr, low, high};
   }
@@ -332,7 +356,7 @@ class TileBody {
         continue;
       }
       Value* pair = e_.splat(half ? e_.b.CreateZExt(e_.load(e_.i16, row, 2), e_.i32) : e_.load(e_.i32, row, 2));
-      if (s_.dot) {
+      if (dot()) {
         for (int v = 0; v < s_.vectors; ++v) {
           Value*& sum = sums[index(r, v, chain_)];
           sum = e_.dot_bf16(sum, pair, w[static_cast<size_t>(v)].pair);
@@ -342,7 +366,7 @@ class TileBody {
         add_split(sums, r, low, half ? nullptr : high, w);
       }
     }
-    chain_ += s_.dot || half ? 1 : 2;
+    chain_ += dot() || half ? 1 : 2;
   }
   void add_split(Values& sums, int r, Value* low, Value* high, const std::vector<WeightStep>& w) {
     for (int v = 0; v < s_.vectors; ++v) add(sums, r, v, chain_, low, w[static_cast<size_t>(v)].low);
@@ -360,15 +384,19 @@ class TileBody {
 
   Emitter& e_;
   const TileSpec& s_;
+  const GroupScales* const scales_;     // null: none in the loop
+  const TileWindow* const window_;      // null: one run of k
+  const WeightCodec* codec_ = nullptr;  // of codes that are decoded here
+  int64_t ahead_ = 0;
+  Value* const a_bytes_told_;  // by the call: from row to row, from k to k or from run to run of A
   const int sums_, splits_;
   int chain_ = 0;
   Values row_offset_, zero_points_;
-  Value *a_step_y_ = nullptr, *segments_x_ = nullptr;
-  Value* a_k_bytes_ = nullptr;                           // from k to k of A by columns
+  Value* segments_x_ = nullptr;
   Value* kept_ = nullptr;                                // where the next step leaves W
   Value *fetched_ = nullptr, *fetched_bytes_ = nullptr;  // by one run of k, from where it is
   Value* of_tensor_ = nullptr;  // what every scale is multiplied by, where it is not the sums that are
-  std::unique_ptr<WeightDecoder> decoder_;
+  std::optional<WeightDecoder> decoder_;
 };
 
 }  // namespace
@@ -378,35 +406,37 @@ TileSpec tile_spec(const GemmShape& shape, const Format* format, int rows, int p
   t.rows = rows, t.vectors = shape.vectors * panels;
   t.panel_vectors = shape.vectors, t.panel_bytes = shape.panel_bytes();
   t.chains = shape.chains;
-  t.a = shape.a, t.panel = shape.panel, t.dot = shape.dot;
-  t.integers = shape.integers, t.offset = shape.offset;
-  t.k = shape.source == WeightSource::activation && shape.adds_blocks ? 0 : shape.block_k;
-  t.accumulate = shape.adds_blocks, t.fetches = shape.fetches_panel;
+  t.unit = shape.unit, t.a = shape.a;
+  t.k = shape.from<ActivationPanels>() && shape.adds_blocks() ? 0 : shape.block_k();
+  t.accumulate = shape.adds_blocks(), t.fetches = shape.fetches_next();
   t.sums_row_bytes = shape.row_bytes() * panels;
-  t.codes = shape.source == WeightSource::codes, t.ahead = shape.codes_ahead;
-  if (t.codes || shape.scale_in_loop) t.codec = shape.codec.get(), t.format = format;
-  t.group = shape.group;
-  t.scale_in_loop = shape.scale_in_loop;
-  if (t.codec) {
-    t.scale_vector_bytes = shape.scale_vector_bytes(), t.zero_points_offset = shape.zero_points_offset();
-    t.shared_scale = shape.slots == 1;
-  }
+  std::optional<GroupScales> scales;
+  if (shape.scale_in_loop())
+    scales = {shape.group, shape.scale_vector_bytes(), shape.zero_points_offset(), shape.slots == 1};
+  if (const auto* codes = shape.from<StreamedCodes>())
+    t.w = CodePanels{shape.codec.get(), format, scales, codes->ahead};
+  else if (scales) t.w = ScaledPairs{shape.codec.get(), format, *scales};
+  else if (shape.integers()) t.w = QuadPanels{shape.code_form() == CodeForm::offset_bytes};
+  else t.w = PlainPanels{shape.panel()};
   if (shape.global_in_sums()) t.global_offset = shape.global_offset() - shape.scales_offset();
   return t;
 }
 
 llvm::Function* emit_tile(Emitter& e, const std::string& symbol, const TileSpec& spec) {
-  CHECK(!spec.codes || spec.scale_in_loop || spec.group == spec.k);
-  CHECK(spec.k || (!spec.codes && !spec.scale_in_loop && !spec.segment && spec.chains == 1));
-  CHECK(!spec.a_by_columns || (!spec.k && spec.a == DType::f32 && spec.panel == PanelType::f32));
-  CHECK(!spec.segment || (!spec.codes && !spec.scale_in_loop));
-  CHECK(!spec.integers || (spec.k && spec.segment % 4 == 0 && !spec.steps_when_called && !spec.accumulate));
-  CHECK(!spec.keeps || (spec.k && spec.panel == PanelType::pairs && !spec.codes && !spec.dot && !spec.segment));
-  CHECK(!spec.fetches || (spec.k && !spec.codes && !spec.scale_in_loop));
-  CHECK(!spec.steps_when_called || (spec.segment && spec.global_offset < 0));
+  const auto* plain = std::get_if<PlainPanels>(&spec.w);
+  const bool quads = std::holds_alternative<QuadPanels>(spec.w);
+  CHECK(quads == is_integer(spec.unit));
+  CHECK(spec.k || (plain && !spec.window && spec.chains == 1));
+  CHECK(!spec.a_by_columns || (plain && plain->type == PanelType::f32 && !spec.k && spec.a == DType::f32));
+  CHECK(!spec.window || plain || quads);
+  CHECK(!spec.window || spec.window->plane || spec.global_offset < 0);
+  CHECK(!quads || (!spec.accumulate && (!spec.window || (spec.window->plane && spec.window->segment % 4 == 0))));
+  CHECK(!plain || !plain->keeps ||
+        (spec.k && plain->type == PanelType::pairs && spec.unit == ProductUnit::f32 && !spec.window));
+  CHECK(!spec.fetches || (spec.k && (plain || quads)));
   std::vector<llvm::Type*> params{e.ptr, e.ptr, e.ptr, e.ptr, e.i64, e.i64};
   if (spec.fetches) params.insert(params.end(), {e.ptr, e.i64});
-  if (spec.counts_segments) params.push_back(e.i64);
+  if (spec.window && spec.window->counts_segments) params.push_back(e.i64);
   llvm::Function* f = e.begin_function(symbol, e.b.getVoidTy(), params, false);
   // The scheduler's model of units, not of the machine at hand: its order keeps lookups, shifts and dot products of
   // this loop more evenly apart (4 % faster); loops that look bytes up spill under it.

@@ -300,7 +300,7 @@ class WinogradKernel {
       for_each_strip(e_, strips, [&](Value* tile, Value* height, Value* row) {
         Value *a = e_.at(p[0], e_.times(row, s_.data_row)), *to = e_.at(p[2], e_.times(row, s_.sums_row));
         Values arguments{a, p[1], p[1], to, e_.num(s_.data_row), e_.num(plan_.channels)};
-        if (s_.gemm.fetches_panel) {
+        if (s_.gemm.fetches_next()) {
           Value* next = e_.at(p[1], s_.gemm.panel_bytes());
           arguments.push_back(e_.at(next, e_.b.CreateMul(row, fetched_per_row)));
           arguments.push_back(e_.b.CreateMul(height, fetched_per_row));

@@ -59,7 +59,7 @@ void check(const AttentionCase& c, const Target& target, uint64_t seed, int64_t 
   for (int64_t b = 0; b < c.batches; ++b)
     for (int64_t h = 0; h < c.heads; ++h)
       for (int64_t s = 0; s < c.queries; ++s) {
-        const Row row = weights_of(c, in, q, k, b, h, s, attention_shape(plan_of(c), target).dot);
+        const Row row = weights_of(c, in, q, k, b, h, s, attention_shape(plan_of(c), target).pairs());
         for (int64_t i = 0; i < d; ++i) {
           double want = 0, abs = 0;
           for (int64_t t = 0; t < c.keys; ++t) {

@@ -4,8 +4,8 @@
 #include <string>
 
 #include "device/x86/amx/tile_rules.h"
-#include "kernels/block_gemm/plan.h"
 #include "device/x86/block_gemm/shape.h"
+#include "kernels/block_gemm/plan.h"
 #include "ops/calls.h"
 #include "ops/evaluate.h"
 #include "tests/device/x86/kernel_runner.h"

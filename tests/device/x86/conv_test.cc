@@ -559,7 +559,7 @@ TEST(Conv, RunsAreSpreadForTilesWhereThatPays) {
   const auto shape = [&](const ConvCase& c, DType a) {
     ConvPlan plan = for_target(plan_of(c, a, a == DType::bf16 ? a : DType::i8), target);
     const ConvShape s = conv_shape(plan, target);
-    EXPECT_EQ(s.gemm.tiles, plan.product.by_tiles);
+    EXPECT_EQ(s.gemm.tiles(), plan.product.by_tiles);
     return s;
   };
   const ConvCase stem{
@@ -571,13 +571,13 @@ TEST(Conv, RunsAreSpreadForTilesWhereThatPays) {
   EXPECT_TRUE(shape({.height = 9, .width = 9, .channels = 16, .outputs = 8}, DType::u8).spreads);
   for (DType a : {DType::bf16, DType::u8}) {
     const ConvShape whole = shape({.height = 9, .width = 9, .channels = 64, .outputs = 8}, a);
-    EXPECT_TRUE(whole.gemm.tiles && !whole.spreads);
-    EXPECT_FALSE(shape({.height = 9, .width = 9, .channels = 20, .outputs = 8, .dilation_x = 2}, a).gemm.tiles)
+    EXPECT_TRUE(whole.gemm.tiles() && !whole.spreads);
+    EXPECT_FALSE(shape({.height = 9, .width = 9, .channels = 20, .outputs = 8, .dilation_x = 2}, a).gemm.tiles())
         << "taps that lie apart";
   }
-  EXPECT_FALSE(shape({.height = 9, .width = 9, .channels = 1, .outputs = 8}, DType::bf16).gemm.tiles)
+  EXPECT_FALSE(shape({.height = 9, .width = 9, .channels = 1, .outputs = 8}, DType::bf16).gemm.tiles())
       << "3 of 32 elements";
-  EXPECT_FALSE(shape({.height = 9, .width = 9, .channels = 4, .outputs = 8, .kernel_width = 1}, DType::u8).gemm.tiles)
+  EXPECT_FALSE(shape({.height = 9, .width = 9, .channels = 4, .outputs = 8, .kernel_width = 1}, DType::u8).gemm.tiles())
       << "4 of 64";
 }
 

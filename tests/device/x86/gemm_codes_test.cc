@@ -144,14 +144,13 @@ TEST(GemmOfCodes, DotProductsAreThoseOfTheTargetsUnit) {
   const auto shape = [&](Features features) {
     return gemm_shape(codes_plan(64, 64, DType::i8), Target(features, microarchitecture("unknown")));
   };
-  EXPECT_FALSE(shape(avx2).dot);
-  EXPECT_EQ(shape(avx2).a, DType::i16);
+  EXPECT_EQ(shape(avx2).unit, ProductUnit::int16);
+  EXPECT_EQ(shape(avx2).code_form(), CodeForm::words);
   for (Feature unit : {Feature::avx_vnni, Feature::avx512_vnni, Feature::vnni_emulated}) {
-    EXPECT_TRUE(shape(avx2.with(unit)).dot) << to_string(unit);
-    EXPECT_TRUE(shape(avx2.with(unit)).offset) << to_string(unit);
-    EXPECT_EQ(shape(avx2.with(unit)).a, DType::u8) << to_string(unit);
+    EXPECT_EQ(shape(avx2.with(unit)).unit, ProductUnit::int8) << to_string(unit);
+    EXPECT_EQ(shape(avx2.with(unit)).code_form(), CodeForm::offset_bytes) << to_string(unit);
   }
-  EXPECT_FALSE(shape(avx2.with(Feature::avx512)).dot);
+  EXPECT_EQ(shape(avx2.with(Feature::avx512)).unit, ProductUnit::int16);
 }
 
 // No offset and no copy: tiles multiply codes of both signs.
@@ -160,12 +159,12 @@ TEST(GemmOfCodes, TilesReadCodesWhereTheyLie) {
   for (DType a : {DType::i8, DType::u8}) {
     const GemmPlan plan = for_target(codes_plan(64, 64, a), target);
     const GemmShape many = gemm_shape(plan, target), few = gemm_shape(plan, target, 8);
-    EXPECT_TRUE(many.tiles && !many.offset && !many.copies_codes());
+    EXPECT_TRUE(many.tiles() && many.left == LeftRows::as_they_lie);
     EXPECT_EQ(many.a, a);
-    EXPECT_TRUE(!few.tiles && few.copies_codes()) << "a few rows stream weights";
+    EXPECT_TRUE(!few.tiles() && few.left == LeftRows::codes) << "a few rows stream weights";
     EXPECT_EQ(many.panel_bytes(), few.panel_bytes());
     const GemmShape odd = gemm_shape(for_target(codes_plan(64, 65, a), target), target);
-    EXPECT_TRUE(odd.copies_codes());
+    EXPECT_EQ(odd.left, LeftRows::codes);
     EXPECT_EQ(odd.code_row_bytes(), 128);
   }
 }

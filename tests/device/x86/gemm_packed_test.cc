@@ -233,7 +233,7 @@ TEST(GemmPacked, LongPanelsAreMultipliedInParts) {
       const std::vector<Products> want = reference_products(a, w);
       for (const Target& target : test_targets()) {
         const GemmPlan plan = packed_plan(name, kN, kK, dtype, 0);
-        EXPECT_LT(gemm_shape(plan, target).block_k, kK) << name;
+        EXPECT_LT(gemm_shape(plan, target).block_k(), kK) << name;
         const std::vector<float> got = GemmRunner(plan, target, w).run(a);
         for (size_t i = 0; i < want.size(); ++i)
           ASSERT_NEAR(got[i], want[i].sum, products_bound(want[i], kK))

@@ -7,9 +7,9 @@
 
 #include "base/philox.h"
 #include "device/x86/amx/tile_rules.h"
-#include "ir/tensor.h"
 #include "device/x86/gemm/prepack.h"
 #include "device/x86/gemm/shape.h"
+#include "ir/tensor.h"
 #include "tests/device/x86/kernel_runner.h"
 #include "tests/support/bound.h"
 

@@ -64,7 +64,7 @@ TEST(Gemm, ProductsOfBf16ThatAreWidenedHaveTheBitsOfF32) {
   for (const Target& target : test_targets())
     for (int64_t m : {9, 17, 128, 200}) {
       const GemmPlan plan = for_target(plain_plan(kN, kK, DType::bf16, DType::bf16), target);
-      if (!gemm_shape(plan, target, gemm_case(m)).widens_rows) continue;
+      if (gemm_shape(plan, target, gemm_case(m)).left != LeftRows::widened) continue;
       const Tensor a = random_tensor(DType::bf16, {m, kK}, rng);
       GemmRunner halves(plan, target, w), singles(plain_plan(kN, kK, DType::f32, DType::f32), target, wide);
       EXPECT_EQ(halves.run(a, 2), singles.run(Tensor::from_floats(DType::f32, {m, kK}, a.to_floats())))
@@ -326,8 +326,8 @@ TEST(GemmActivations, OfBf16GoThroughTiles) {
   GemmPlan plan = plain_plan(0, 0, DType::bf16, DType::bf16);
   plan.weights = GemmPlan::Weights::activation_kn;
   plan = for_target(plan, target);
-  EXPECT_TRUE(gemm_shape(plan, target).tiles);
-  EXPECT_TRUE(gemm_shape(plan, target, 1).tiles);
+  EXPECT_TRUE(gemm_shape(plan, target).tiles());
+  EXPECT_TRUE(gemm_shape(plan, target, 1).tiles());
   EXPECT_TRUE(multiplies_as_many(plan, target, 1));
   GemmPlan plain = plain_plan(0, 0, DType::f32, DType::f32);
   plain.weights = GemmPlan::Weights::activation_kn;

@@ -102,17 +102,17 @@ TEST(Microarchitecture, IsFoundByModelAndUnknownOnesGetACautiousRow) {
 TEST(Target, RatesDecideWhatMultipliesPairs) {
   const Features vectors = all_features().without(Feature::amx_bf16).without(Feature::amx_emulated);
   const Target zen4(vectors, microarchitecture("zen4")), intel(vectors, microarchitecture("intel"));
-  for (int64_t rows : {0, 1, 2, 8, 128}) EXPECT_TRUE(gemm_shape(bf16_product(), zen4, gemm_case(rows)).dot) << rows;
-  EXPECT_TRUE(gemm_shape(bf16_product(), intel, 1).dot);
+  for (int64_t rows : {0, 1, 2, 8, 128}) EXPECT_TRUE(gemm_shape(bf16_product(), zen4, gemm_case(rows)).pairs()) << rows;
+  EXPECT_TRUE(gemm_shape(bf16_product(), intel, 1).pairs());
   for (int64_t rows : {0, 8, 128}) {
     const GemmShape shape = gemm_shape(bf16_product(), intel, gemm_case(rows));
-    EXPECT_FALSE(shape.dot) << rows;
-    EXPECT_TRUE(shape.widens_rows) << rows;
+    EXPECT_EQ(shape.unit, ProductUnit::f32) << rows;
+    EXPECT_EQ(shape.left, LeftRows::widened) << rows;
     EXPECT_EQ(shape.plain, PanelType::pairs) << "the layout of weights does not depend on rates";
   }
   const AttentionPlan attention{.heads = 4, .kv_heads = 4, .head_dim = 32, .value_dim = 32, .dtype = DType::bf16};
-  EXPECT_TRUE(attention_shape(attention, zen4).dot);
-  EXPECT_FALSE(attention_shape(attention, intel).dot);
+  EXPECT_EQ(attention_shape(attention, zen4).unit, ProductUnit::bf16);
+  EXPECT_EQ(attention_shape(attention, intel).unit, ProductUnit::f32);
 }
 
 }  // namespace

@@ -229,7 +229,7 @@ class TileProduct {
         rows_{f->getArg(8), e.b.CreateSub(height_, f->getArg(8))},
         strip_(e, shape.a, shape.panel_columns(), shape.row_bytes(), rows_, a_row_bytes_,
                e.b.CreateMul(rows_.second, a_row_bytes_)) {
-    if (s_.scale_in_loop) decoder_.emplace(e, *s_.codec, *format);
+    if (s_.scale_in_loop()) decoder_.emplace(e, *s_.codec, *format);
     strip_.configure(f->getArg(0), pending);
   }
 
@@ -237,14 +237,14 @@ class TileProduct {
     Value* factor = s_.global_in_sums()
                         ? e_.load_broadcast(DType::f32, e_.at(scales, s_.global_offset() - s_.scales_offset()))
                         : nullptr;
-    Value* k = is_told_k() ? before : e_.num(s_.block_k);
-    if (!s_.scale_in_loop && !factor) return product(a, w, k, sums, s_.adds_blocks);
+    Value* k = is_told_k() ? before : e_.num(s_.block_k());
+    if (!s_.scale_in_loop() && !factor) return product(a, w, k, sums, s_.adds_blocks());
     part_ = e_.stack(e_.v_f32, int64_t{2} * kTileRows * s_.vectors);
-    if (!s_.adds_blocks) emit_zero(e_, sums, e_.times(height_, s_.row_bytes()));
-    if (!s_.scale_in_loop) return scaled_product(a, w, k, Values(vectors(), factor), sums);
+    if (!s_.adds_blocks()) emit_zero(e_, sums, e_.times(height_, s_.row_bytes()));
+    if (!s_.scale_in_loop()) return scaled_product(a, w, k, Values(vectors(), factor), sums);
     Value* groups = e_.b.CreateUDiv(before, e_.num(s_.group));
     scales = e_.at(scales, e_.times(groups, s_.scale_row_bytes()));
-    const int64_t whole = s_.block_k / s_.group, rest = s_.block_k % s_.group, a_step = s_.group * 2,
+    const int64_t whole = s_.block_k() / s_.group, rest = s_.block_k() % s_.group, a_step = s_.group * 2,
                   w_step = s_.group / 2 * s_.row_bytes();
     const Emitter::Moving moving[] = {{a, a_step}, {w, w_step}, {scales, s_.scale_row_bytes()}};
     e_.walk(e_.num(whole), moving, {}, [&](const Values& p, const Values&) {
@@ -260,11 +260,11 @@ class TileProduct {
   // Of an activation, a block of k of it has as many as its caller says.
   // The strip's part of the next block of a dense panel, or of the next panel: 128 rows fetch one.
   Value* ahead(Value* w) {
-    if (s_.source != WeightSource::dense || !s_.adds_blocks) return nullptr;
-    const int64_t block = s_.rows_of(s_.panel, s_.block_k) * s_.row_bytes();
+    if (!s_.from<DensePanels>() || !s_.adds_blocks()) return nullptr;
+    const int64_t block = s_.rows_of(s_.panel(), s_.block_k()) * s_.row_bytes();
     return e_.at(e_.at(w, block), e_.times(first_row_, block / 128));
   }
-  bool is_told_k() const { return s_.source == WeightSource::activation && s_.adds_blocks; }
+  bool is_told_k() const { return s_.from<ActivationPanels>() && s_.adds_blocks(); }
   size_t vectors() const { return static_cast<size_t>(s_.vectors); }
 
   // Of each vector of columns.
@@ -292,14 +292,15 @@ class TileProduct {
 
   // Rows of codes have whole steps, in scratch if nowhere else.
   void product(Value* a, Value* w, Value* k, Value* sums, bool adds) {
-    Value* filled = s_.integers ? e_.b.CreateAdd(k, e_.num(s_.step_k() - 1)) : k;
-    Value *steps = e_.b.CreateUDiv(filled, e_.num(s_.step_k())), *rest = e_.b.CreateURem(k, e_.num(s_.step_k()));
+    const int64_t step = step_k(s_.panel());
+    Value* filled = s_.integers() ? e_.b.CreateAdd(k, e_.num(step - 1)) : k;
+    Value *steps = e_.b.CreateUDiv(filled, e_.num(step)), *rest = e_.b.CreateURem(k, e_.num(step));
     const auto end = [&] {
       last_step(e_.at(a, e_.times(steps, kTileStepBytes)), e_.at(w, e_.times(steps, strip_.step_bytes())), rest);
     };
     strip_.multiply(a, w, sums, adds, steps, [&](const Places& from) {
       strip_.run(from, steps, ahead(w));
-      if (s_.integers) return;
+      if (s_.integers()) return;
       const auto* known = llvm::dyn_cast<llvm::ConstantInt>(rest);
       if (!known) e_.when(e_.b.CreateICmpNE(rest, e_.num(0)), end);
       else if (!known->isZero()) end();
@@ -337,12 +338,12 @@ Value* tile_half(Emitter& e, Value* tallest) {
 }
 
 bool keeps_sums_in_tiles(const GemmShape& shape) {
-  return shape.tiles && !shape.scale_in_loop && !shape.global_in_sums();
+  return shape.tiles() && !shape.scale_in_loop() && !shape.global_in_sums();
 }
 
 Function* emit_tile_product(Emitter& e, const std::string& symbol, const GemmShape& shape, const Format* format,
                             const PendingStrip* pending) {
-  CHECK(shape.tiles && shape.panel != PanelType::f32 && shape.panel_columns() % kTileColumns == 0);
+  CHECK(shape.tiles() && shape.panel() != PanelType::f32 && shape.panel_columns() % kTileColumns == 0);
   CHECK(!pending || keeps_sums_in_tiles(shape));
   Function* f = begin(e, symbol, 5, 5);
   if (pending) allow_spills(f);
@@ -367,7 +368,7 @@ Function* emit_tile_block(Emitter& e, const std::string& symbol, const TileBlock
 
 Function* emit_tile_window(Emitter& e, const std::string& symbol, const GemmShape& shape, const TileRuns& runs,
                            const PendingStrip& pending) {
-  CHECK(shape.tiles && shape.panel != PanelType::f32 && runs.segment_bytes % kTileStepBytes == 0);
+  CHECK(shape.tiles() && shape.panel() != PanelType::f32 && runs.segment_bytes % kTileStepBytes == 0);
   Function* f = begin(e, symbol, 4, 5);
   TileStrip strip(e, shape.a, shape.panel_columns(), shape.row_bytes(), {f->getArg(6), f->getArg(7)},
                   e.num(runs.a_row_bytes), f->getArg(8));

@@ -17,7 +17,7 @@ namespace hone {
 
 // Adds a local function
 //   void(state, a, w, scales, sums, a_row_bytes, before, height, half, row)   pointers; i64 from a_row_bytes on
-// that multiplies shape.block_k of `height` rows and stores the sums as rows of f32 or i32, or adds them to what is
+// that multiplies shape.block_k() of `height` rows and stores the sums as rows of f32 or i32, or adds them to what is
 // there where the shape adds blocks. before: the k in front of w, where scales are read; of an activation whose blocks
 // are added, the k there is to multiply. half: tile_half() of the tallest strip. row: the strip's first in its
 // block of rows, by which it fetches its part of the next block of k.

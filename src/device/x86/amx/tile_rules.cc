@@ -21,7 +21,7 @@ double vector_rate(const ConvPlan& plan, const Target& target) {
 
 bool fits_tiles(GemmPlan plan, const Target& target) {
   plan.by_tiles = target.tile_unit(plan.a) != nullptr;
-  return plan.by_tiles && gemm_shape(plan, target).tiles;
+  return plan.by_tiles && gemm_shape(plan, target).tiles();
 }
 
 // Runs are spread where their share of whole steps leaves tiles one and a half times as fast as vectors: the rest goes
@@ -32,7 +32,7 @@ bool fits_tiles(ConvPlan plan, const Target& target) {
   plan.product.by_tiles = true;
   plan.method = ConvPlan::Method::direct;
   const ConvShape s = conv_shape(plan, target);
-  if (!s.gemm.tiles) return false;
+  if (!s.gemm.tiles()) return false;
   const double filled = static_cast<double>(s.segment * size_bytes(plan.product.a)) / static_cast<double>(s.run_bytes);
   return filled * tiles->rate >= 1.5 * vector_rate(plan, target) || !s.spreads;
 }
@@ -52,9 +52,8 @@ int tile_vectors(int64_t columns, int lanes) {
 
 // Sums of a group are scaled when its last step is done. Pairs have their zero points taken off in the lookup.
 bool tiles_can(const GemmShape& s) {
-  if (s.integers) return true;
   const bool has_numbers = !s.codec || s.codec->zero_point_bytes == 0 || s.codec->zero_in_index;
-  return s.panel == PanelType::pairs && has_numbers && (!s.scale_in_loop || s.group == s.k || s.group % kTileK == 0);
+  return has_numbers && (!s.scale_in_loop() || s.group == s.k || s.group % kTileK == 0);
 }
 
 bool tiles_can(const BlockGemmShape& s, const Target& target) {
@@ -65,7 +64,7 @@ bool tiles_can(const BlockGemmShape& s, const Target& target) {
 // codes, as they are filled up). Up to 24 steps all of it: what the second-level cache gives beside A then costs less
 // than loading sums.
 int64_t choose_tile_block(const GemmShape& s) {
-  const int64_t step = s.step_k(), k = s.integers ? round_up(s.k, step) : s.k;
+  const int64_t step = step_k(s.plain), k = s.integers() ? round_up(s.k, step) : s.k;
   if (k > 24 * step)
     for (int64_t block = 18 * step; block >= 12 * step; block -= step)
       if (k % block == 0) return block;

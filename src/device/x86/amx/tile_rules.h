@@ -24,7 +24,7 @@ bool fits_tiles(const AttentionPlan& plan, const Target& target);
 constexpr int64_t kLeastTileRows = 24;
 
 int tile_vectors(int64_t columns, int lanes);  // of a panel, where there are so many columns; 0: any number
-// Whether what has been chosen for a product can be multiplied so.
+// Whether what has been chosen for a product can be multiplied so; a gemm's W are pairs.
 bool tiles_can(const GemmShape& shape);
 bool tiles_can(const BlockGemmShape& shape, const Target& target);
 int64_t choose_tile_block(const GemmShape& shape);                       // k of a dense panel at a time

@@ -54,7 +54,7 @@ bool can_shrink(const AttentionPlan& plan, const Target& target, int shrink) {
 }
 
 KernelSpeed speed(const AttentionPlan& plan, const Target& target) {
-  if (attention_shape(plan, target).tiles) return {0.5, 0.03, ProductUnit::bf16_tiles};  // the rest is softmax
+  if (attention_shape(plan, target).tiles()) return {0.5, 0.03, ProductUnit::bf16_tiles};  // the rest is softmax
   return {0.75, 0.3};
 }
 

@@ -1,15 +1,15 @@
 // Attention kernels (device/x86/attention/shape.h): products from the tiles of gemm, softmax between them
 // (attention_softmax.h).
-#include "device/x86/emitter.h"
+#include "device/x86/amx/tile_product.h"
+#include "device/x86/amx/tile_registers.h"
 #include "device/x86/attention/shape.h"
 #include "device/x86/attention_rows.h"
 #include "device/x86/attention_softmax.h"
 #include "device/x86/copy.h"
+#include "device/x86/emitter.h"
 #include "device/x86/head_reader.h"
 #include "device/x86/panel.h"
 #include "device/x86/tile.h"
-#include "device/x86/amx/tile_product.h"
-#include "device/x86/amx/tile_registers.h"
 #include "kernels/attention/plan.h"
 
 namespace hone {
@@ -51,7 +51,7 @@ class AttentionKernel {
     output_ = emit_attention_output(e_, symbol + "_output", plan_, s_);
     frame_ = e.begin_kernel(symbol);
     allow_spills(frame_.function);
-    if (s_.tiles && !joins) tile_state_ = tile_state(e);
+    if (s_.tiles() && !joins) tile_state_ = tile_state(e);
     const int64_t sharing = plan.heads / plan.kv_heads;
     in_rows_ = e.b.CreateICmpNE(dim(15), e.num(0));
     Value *of_queries = rounds(dim(1), dim(14)), *of_heads = rounds(e.num(sharing), dim(13));
@@ -96,10 +96,10 @@ class AttentionKernel {
   };
 
   void emit_parts(const std::string& symbol) {
-    const PackSpec keys{plan_.dtype, s_.panel, s_.key_vectors}, values{plan_.dtype, s_.panel, s_.value_vectors};
+    const PackSpec keys{plan_.dtype, s_.panel(), s_.key_vectors}, values{plan_.dtype, s_.panel(), s_.value_vectors};
     pack_keys_ = emit_pack_nk(e_, symbol + "_keys", keys);
     pack_values_ = emit_pack_kn(e_, symbol + "_values", values);
-    if (s_.tiles) emit_tile_blocks(symbol);
+    if (s_.tiles()) emit_tile_blocks(symbol);
     else emit_tiles(symbol);
     row_scores_ = emit_attention_row_scores(e_, symbol + "_row_scores", plan_, s_, keys_);
     row_values_ = emit_attention_row_values(e_, symbol + "_row_values", plan_, s_, values_);
@@ -127,13 +127,14 @@ class AttentionKernel {
   void emit_tiles(const std::string& symbol) {
     TileSpec scores;
     scores.rows = s_.rows, scores.vectors = scores.panel_vectors = s_.key_vectors;
-    scores.a = s_.dot ? DType::bf16 : DType::f32, scores.panel = s_.panel, scores.dot = s_.dot;
+    scores.unit = s_.unit;
+    scores.a = s_.pairs() ? DType::bf16 : DType::f32, scores.w = PlainPanels{s_.panel()};
     scores.k = plan_.head_dim;
     scores.sums_row_bytes = s_.score_stride * 4;
     scores_ = emit_tile(e_, symbol + "_scores", scores);
     TileSpec result;
     result.rows = s_.rows, result.vectors = result.panel_vectors = s_.value_vectors;
-    result.a = scores.a, result.panel = s_.panel, result.dot = s_.dot;
+    result.unit = scores.unit, result.a = scores.a, result.w = scores.w;
     result.a_row_bytes = s_.weight_stride_bytes;
     result.sums_row_bytes = s_.value_columns() * 4;
     first_result_ = emit_tile(e_, symbol + "_first_result", result);
@@ -203,7 +204,7 @@ class AttentionKernel {
   // lie where they push each other and the keys out of the first-level cache.
   void choose_queries(const Item& item, Strip& strip) {
     strip.queries = strip.copied, strip.query_stride = e_.num(s_.query_row_bytes);
-    if (!s_.dot && plan_.dtype != DType::f32) return;
+    if (!s_.pairs() && plan_.dtype != DType::f32) return;
     Value* stride = e_.times(dim(3), size_);
     Value* is_crowded = e_.b.CreateICmpEQ(e_.b.CreateAnd(stride, e_.num(kCrowded - 1)), e_.num(0));
     Value* copies = e_.b.CreateOr(is_crowded, e_.b.CreateICmpSLT(strip.rows, e_.num(s_.rows)));
@@ -341,7 +342,7 @@ class AttentionKernel {
            });
     Value *filled = e_.b.CreateLShr(e_.b.CreateAdd(count, e_.num(1)), e_.num(1)),
           *missing = e_.b.CreateSub(e_.b.CreateLShr(whole_steps(count), e_.num(1)), filled);
-    for (int64_t c = 0; s_.tiles && c < plan_.value_dim; c += s_.value_columns())
+    for (int64_t c = 0; s_.tiles() && c < plan_.value_dim; c += s_.value_columns())
       emit_zero(e_, e_.at(value_panel(c), e_.times(filled, s_.value_columns() * 4)),
                 e_.times(missing, s_.value_columns() * 4));
   }
@@ -361,7 +362,7 @@ class AttentionKernel {
     });
   }
   static bool is_staged(const HeadReader& reader) { return reader.is_packed() || reader.is_paged(); }
-  int64_t element_bytes() const { return s_.dot ? 2 : 4; }  // of panels
+  int64_t element_bytes() const { return s_.pairs() ? 2 : 4; }  // of panels
   // void(count, to, rows): so many rows of `columns`, codes as f32.
   Function* emit_stage(const std::string& symbol, const HeadReader& reader, int64_t columns) {
     std::vector<llvm::Type*> params{e_.i64, e_.ptr};
@@ -393,10 +394,10 @@ class AttentionKernel {
   Value* whole_steps(Value* keys) { return e_.b.CreateAnd(e_.b.CreateAdd(keys, e_.num(kTileK - 1)), e_.num(-kTileK)); }
   // sums = a · w, or what is added to them.
   void multiply(Function* product, Value* a, Value* w, Value* sums, Value* a_row_bytes, Value* k) {
-    if (s_.tiles) call(product, {tile_state_, a, w, sums, a_row_bytes, k});
+    if (s_.tiles()) call(product, {tile_state_, a, w, sums, a_row_bytes, k});
     else call(product, {a, w, none(), sums, a_row_bytes, k});
   }
-  int64_t panel_rows(int64_t elements) const { return s_.dot ? (elements + 1) / 2 : elements; }
+  int64_t panel_rows(int64_t elements) const { return s_.pairs() ? (elements + 1) / 2 : elements; }
   Value* key_panel(Value* i) { return e_.at(scratch(s_.keys_offset), e_.times(i, panel_rows(plan_.head_dim) * 4)); }
   Value* value_panel(int64_t c) { return scratch(s_.values_offset + c * panel_rows(s_.block_keys) * 4); }
 
@@ -437,9 +438,9 @@ class AttentionKernel {
     }
     call(softmax_, {frame_.scratch, strip.state, mask, mask_head, mask_row, strip.places.first, strip.places.per_head,
                     strip.rows, count, from, to});
-    Value* terms = s_.tiles ? whole_steps(count)
-                   : s_.dot ? e_.b.CreateAnd(e_.b.CreateAdd(count, e_.num(1)), e_.num(-2))
-                            : count;
+    Value* terms = s_.tiles()   ? whole_steps(count)
+                   : s_.pairs() ? e_.b.CreateAnd(e_.b.CreateAdd(count, e_.num(1)), e_.num(-2))
+                                : count;
     const auto add_values = [&](Function* product) {
       for (int64_t c = 0; c < plan_.value_dim; c += s_.value_columns())
         multiply(product, scratch(s_.weights_offset), value_panel(c), e_.at(strip.state, c * s_.rows * 4), e_.num(0),

@@ -35,26 +35,26 @@ int attention_panel_vectors(int64_t columns, int lanes) {
 AttentionShape attention_shape(const AttentionPlan& plan, const Target& target, int shrink) {
   AttentionShape s;
   s.lanes = target.lanes();
-  s.tiles = fits_tiles(plan, target);
-  s.dot = s.tiles || (plan.dtype == DType::bf16 && dot_pays(target, 8, 2));
-  s.panel = s.dot ? PanelType::pairs : PanelType::f32;
-  s.key_vectors = s.tiles ? tile_vectors(0, s.lanes) : 2;
-  s.value_vectors = s.tiles ? tile_vectors(plan.value_dim, s.lanes) : attention_panel_vectors(plan.value_dim, s.lanes);
+  if (fits_tiles(plan, target)) s.unit = ProductUnit::bf16_tiles;
+  else if (plan.dtype == DType::bf16 && dot_pays(target, 8, 2)) s.unit = ProductUnit::bf16;
+  s.key_vectors = s.tiles() ? tile_vectors(0, s.lanes) : 2;
+  s.value_vectors =
+      s.tiles() ? tile_vectors(plan.value_dim, s.lanes) : attention_panel_vectors(plan.value_dim, s.lanes);
   s.rows = std::max(1, (target.avx512() ? 8 : 6) - shrink);  // 8 x 2 sums, 2 of W, 1 of A; 6 x 2 on 16 registers
-  if (s.tiles) s.rows = s.lanes;                             // that a vector has the largest score of each
+  if (s.tiles()) s.rows = s.lanes;                           // that a vector has the largest score of each
   s.value_width = round_up(plan.value_dim, s.value_columns());
 
   // Keys and values of a block take an eighth of a second-level cache of 1 MB, whatever the target's: the block decides
   // bits. What queries keep takes about as much again.
-  const int64_t width = plan.head_dim + s.value_width, element = s.dot ? 2 : 4;
+  const int64_t width = plan.head_dim + s.value_width, element = s.pairs() ? 2 : 4;
   s.block_keys = std::clamp<int64_t>((int64_t{128} << 10) / (width * element) / 32 * 32, 32, 512);
   const int64_t kept = int64_t{s.rows} * (s.value_width + s.lanes) * 4, cache = target.l2_bytes();
   s.item_strips = std::clamp<int64_t>((cache ? cache : int64_t{1} << 20) / 3 / kept, 4, 64);
 
   // Odd multiples of a cache line, so that rows do not fall on the same lines of the first-level cache.
   s.score_stride = s.block_keys + 16;
-  s.weight_stride_bytes = s.dot ? s.block_keys * 2 + 64 : s.score_stride * 4;
-  s.query_row_bytes = s.dot ? round_up(plan.head_dim, 2) * 2 : int64_t{plan.head_dim} * 4;
+  s.weight_stride_bytes = s.pairs() ? s.block_keys * 2 + 64 : s.score_stride * 4;
+  s.query_row_bytes = s.pairs() ? round_up(plan.head_dim, 2) * 2 : int64_t{plan.head_dim} * 4;
   int64_t end = 0;
   const auto place = [&](int64_t bytes) {
     const int64_t start = end;
@@ -64,7 +64,7 @@ AttentionShape attention_shape(const AttentionPlan& plan, const Target& target, 
   s.keys_offset = place(round_up(s.block_keys, s.key_columns()) * round_up(plan.head_dim, 2) * element);
   s.values_offset = place(s.value_width * s.block_keys * element);
   s.scores_offset = place(s.rows * s.score_stride * 4);
-  s.weights_offset = s.dot ? place(s.rows * s.weight_stride_bytes) : s.scores_offset;
+  s.weights_offset = s.pairs() ? place(s.rows * s.weight_stride_bytes) : s.scores_offset;
   s.maxima_offset = place(s.vector_bytes());
   s.alphas_offset = place(s.vector_bytes());
   if (plan.is_packed() || plan.page_rows > 0)

@@ -36,9 +36,9 @@ inline constexpr int64_t kStagedRows = 32;
 struct AttentionShape {
   int lanes = 0, rows = 0;                 // rows of a strip
   int key_vectors = 0, value_vectors = 0;  // columns of a panel, in vectors
-  bool dot = false;                        // bf16 dot products, of q·k and of weights rounded to bf16 with v
-  bool tiles = false;                      // by tile registers: weights and values of keys that are missing are 0
-  PanelType panel = PanelType::f32;
+  // f32; of bf16 dot products of q·k, and of weights rounded to bf16 with v; or by tile registers, where weights and
+  // values of keys that are missing are 0.
+  ProductUnit unit = ProductUnit::f32;
   int64_t block_keys = 0, item_strips = 0;  // of a block of keys; strips of an item at most
   int64_t value_width = 0;                  // value_dim, up to whole panels
   int64_t score_stride = 0;                 // elements between rows of scores
@@ -48,6 +48,9 @@ struct AttentionShape {
           alphas_offset = 0, queries_offset = 0, states_offset = 0, staged_offset = 0, scratch_bytes = 0;
   int64_t query_row_bytes = 0;  // of queries in scratch
 
+  bool tiles() const { return unit == ProductUnit::bf16_tiles; }
+  bool pairs() const { return unit != ProductUnit::f32; }
+  PanelType panel() const { return pairs() ? PanelType::pairs : PanelType::f32; }
   int64_t key_columns() const { return int64_t{key_vectors} * lanes; }
   int64_t value_columns() const { return int64_t{value_vectors} * lanes; }
   int64_t vector_bytes() const { return int64_t{lanes} * 4; }

@@ -3,18 +3,18 @@
 #include <llvm/IR/IntrinsicsX86.h>
 
 #include "base/multiples.h"
-#include "device/x86/block_gemm/shape.h"
+#include "device/llvm/epilogue.h"
 #include "device/x86/amx/block_tiles.h"
-#include "device/x86/copy.h"
-#include "device/x86/emitter.h"
-#include "device/x86/product_epilogue.h"
-#include "device/x86/panel.h"
 #include "device/x86/amx/pending_strip.h"
-#include "device/x86/strips.h"
-#include "device/x86/tile.h"
 #include "device/x86/amx/tile_product.h"
 #include "device/x86/amx/tile_registers.h"
 #include "device/x86/amx/tile_rules.h"
+#include "device/x86/block_gemm/shape.h"
+#include "device/x86/copy.h"
+#include "device/x86/emitter.h"
+#include "device/x86/panel.h"
+#include "device/x86/strips.h"
+#include "device/x86/tile.h"
 
 namespace hone {
 namespace {
@@ -29,7 +29,9 @@ class RowLayout {
 
   // void(a, a_row_bytes, scales, rows, scratch)
   Function* emit(const std::string& symbol) {
-    Function* codes = emit_code_rows(e_, symbol + "_codes", s_.code_rows_shape(), DType::i8);
+    Function* codes =
+        emit_code_rows(e_, symbol + "_codes",
+                       {DType::i8, s_.dot ? CodeForm::bytes : CodeForm::words, s_.blocks.k, s_.starts_offset()});
     llvm::Type* const params[] = {e_.ptr, e_.i64, e_.ptr, e_.i64, e_.ptr};
     Function* f = e_.begin_function(symbol, e_.b.getVoidTy(), params, false);
     Value* row_bytes = f->getArg(1);
@@ -269,7 +271,7 @@ class BlockGemmKernel {
     GemmPlan like_gemm;
     static_cast<Epilogue&>(like_gemm) = plan;
     like_gemm.n = plan.n;
-    epilogue_ = emit_epilogue(e, symbol + "_epilogue", like_gemm, s_.code_rows_shape());
+    epilogue_ = emit_epilogue(e, symbol + "_epilogue", like_gemm, SumTile{.vectors = s_.vectors});
     if (s_.tiles) {
       lay_out_tiles_ = emit_block_tile_rows(e, symbol + "_tile_rows", s_);
       decode_ = emit_block_tile_panel(e, symbol + "_panel", s_);
@@ -360,8 +362,8 @@ class BlockGemmKernel {
     emit_zero(e_, sums, e_.times(rows, s_.row_bytes()));
     const TileStrips strips = cut_into_strips(e_, rows, 2 * kTileRows, products_);
     Value* half = tile_half(e_, tallest(e_, strips));
-    e_.loop(e_.num(0), e_.num(s_.tile_k()), tile_shape_.block_k, {}, [&](Value* k, const Values&) {
-      Value* count = e_.smaller(e_.num(tile_shape_.block_k), e_.b.CreateSub(e_.num(s_.tile_k()), k));
+    e_.loop(e_.num(0), e_.num(s_.tile_k()), tile_shape_.block_k(), {}, [&](Value* k, const Values&) {
+      Value* count = e_.smaller(e_.num(tile_shape_.block_k()), e_.b.CreateSub(e_.num(s_.tile_k()), k));
       Value* const blocks[] = {w, e_.b.CreateUDiv(k, e_.num(kTileK)), e_.b.CreateUDiv(count, e_.num(kTileK)), decoded};
       e_.b.CreateCall(decode_, blocks);
       for_each_strip(e_, strips, [&](Value* product, Value* height, Value* offset) {

@@ -38,22 +38,14 @@ int64_t BlockGemmShape::block_rows(int64_t m) const {
   return round_up(ceil_div(std::max<int64_t>(m, 1), parts), 8);
 }
 
-GemmShape BlockGemmShape::code_rows_shape() const {
-  GemmShape s;
-  s.n = n, s.k = blocks.k;
-  s.lanes = lanes, s.vectors = vectors;
-  s.dot = dot, s.a = dot ? DType::i8 : DType::i16;
-  return s;
-}
-
 // A part of a panel that stays in the first-level cache.
 GemmShape BlockGemmShape::tile_shape() const {
   constexpr int64_t kSteps = 18;
   GemmShape s;
-  s.n = n, s.k = tile_k(), s.block_k = std::min(s.k, kSteps * kTileK);
+  s.n = n, s.k = tile_k();
   s.lanes = lanes, s.vectors = vectors, s.rows = kTileStripRows;
-  s.tiles = s.dot = s.adds_blocks = true;
-  s.a = DType::bf16, s.panel = PanelType::pairs, s.source = WeightSource::activation;
+  s.unit = ProductUnit::bf16_tiles, s.a = DType::bf16;
+  s.source = ActivationPanels{.block_k = std::min(s.k, kSteps * kTileK), .adds_blocks = true};
   return s;
 }
 

@@ -64,7 +64,6 @@ struct BlockGemmShape {
   GemmShape tile_shape() const;                                            // for emit_tile_product()
   // Rows of A for vectors; for tiles behind them as bf16, a part of a panel, and sums.
   int64_t scratch_bytes(int64_t rows) const;
-  GemmShape code_rows_shape() const;  // for emit_code_rows(), emit_epilogue()
 };
 
 // Values that tiles take: 0, NaN and magnitudes from 2^-kPlainPower to 2^kPlainPower, whose products are far from what

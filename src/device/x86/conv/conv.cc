@@ -82,8 +82,8 @@ bool can_shrink(const ConvPlan& plan, const Target& target, int shrink) {
 
 KernelSpeed speed(const ConvPlan& plan, const Target& target) {
   const double used = used_columns(plan.product.n);
-  const ProductUnit unit = unit_of(plan.method == ConvPlan::Method::direct ? conv_shape(plan, target).gemm
-                                                                           : winograd_shape(plan, target).gemm);
+  const ProductUnit unit = plan.method == ConvPlan::Method::direct ? conv_shape(plan, target).gemm.unit
+                                                                   : winograd_shape(plan, target).gemm.unit;
   switch (plan.method) {
     case ConvPlan::Method::direct:
       return {0.98, 0.6 * used, unit};

@@ -3,18 +3,18 @@
 #include <map>
 
 #include "base/multiples.h"
+#include "device/x86/amx/pending_strip.h"
+#include "device/x86/amx/tile_product.h"
+#include "device/x86/amx/tile_registers.h"
 #include "device/x86/conv/shape.h"
 #include "device/x86/conv/winograd_shape.h"
 #include "device/x86/copy.h"
 #include "device/x86/emitter.h"
-#include "device/x86/product_epilogue.h"
 #include "device/x86/panel.h"
-#include "device/x86/amx/pending_strip.h"
 #include "device/x86/plane.h"
+#include "device/x86/product_epilogue.h"
 #include "device/x86/strips.h"
 #include "device/x86/tile.h"
-#include "device/x86/amx/tile_product.h"
-#include "device/x86/amx/tile_registers.h"
 #include "device/x86/winograd.h"
 #include "kernels/conv/plan.h"
 
@@ -41,9 +41,9 @@ class ConvKernel {
     if (by_tiles()) add_tiles_of_windows();
     else if (plan_.any_plane) add_tiles_of_any_plane();
     else add_tiles_of_plane();
-    if (shape_.gemm.source == WeightSource::unpacked)
+    if (shape_.gemm.from<UnpackedCodes>())
       unpack_ = emit_unpack(e_, symbol_ + "_unpack", shape_.gemm, format_, shape_.gemm.row_bytes());
-    if (shape_.gemm.integers) run_ = emit_code_run(e_, symbol_ + "_codes", shape_.gemm, plan_.product.a);
+    if (shape_.gemm.integers()) run_ = emit_code_run(e_, symbol_ + "_codes", shape_.gemm.code_form(), plan_.product.a);
     if (shape_.copied) copy_ = emit_copy_block();
     frame_ = e_.begin_kernel(symbol_);
     allow_spills(frame_.function);
@@ -56,7 +56,7 @@ class ConvKernel {
     band_rows_ = shrink_ > 0 ? e_.num(1) : rule_height_;
     if (by_tiles()) tile_state_ = tile_state(e_);
     else if (plan_.any_plane) prepare_strips();
-    if (shape_.gemm.fetches_panel)
+    if (shape_.gemm.fetches_next())
       fetched_per_pixel_ = e_.b.CreateUDiv(e_.num(shape_.gemm.panel_bytes()),
                                            e_.larger(e_.b.CreateMul(block_rows_, p_.out_width), e_.num(1)));
     e_.loop(frame_.begin, frame_.end, 1, {e_.num(-1)}, [&](Value* item, const Values& previous) {
@@ -72,7 +72,7 @@ class ConvKernel {
   }
 
  private:
-  bool by_tiles() const { return shape_.gemm.tiles; }
+  bool by_tiles() const { return shape_.gemm.tiles(); }
   int64_t element() const { return size_bytes(plan_.product.a); }
 
   // A size that is constant or what launch() has derived from the plane.
@@ -89,16 +89,19 @@ class ConvKernel {
 
   TileSpec tile_spec_of(int64_t rows) {
     TileSpec spec = tile_spec(shape_.gemm, &format_, static_cast<int>(rows));
-    spec.segment = shape_.segment, spec.segments_x = shape_.segments_x;
-    spec.a_step_x = w_.dilation_x * shape_.pixel_bytes;
+    spec.window = {.segment = shape_.segment,
+                   .segments_x = shape_.segments_x,
+                   .a_step_x = w_.dilation_x * shape_.pixel_bytes,
+                   .counts_segments = plan_.inside_only};
     return spec;
   }
   Function* tile(int64_t height, int64_t width) {
     TileSpec spec = tile_spec_of(height * width);
+    TileWindow::Plane plane{.a_step_y = w_.dilation_y * shape_.row_bytes};
     for (int64_t y = 0; y < height; ++y)
       for (int64_t x = 0; x < width; ++x)
-        spec.row_offsets.push_back(y * w_.stride_y * shape_.row_bytes + x * w_.stride_x * shape_.pixel_bytes);
-    spec.a_step_y = w_.dilation_y * shape_.row_bytes;
+        plane.row_offsets.push_back(y * w_.stride_y * shape_.row_bytes + x * w_.stride_x * shape_.pixel_bytes);
+    spec.window->plane = std::move(plane);
     return emit_tile(e_, fmt::format("{}_tile{}x{}", symbol_, height, width), spec);
   }
   void add_tiles_of_plane() {
@@ -117,8 +120,6 @@ class ConvKernel {
     for (const ConvTile& each : tiles_of_any_plane(plan_, e_.target, shrink_)) {
       TileSpec spec = tile_spec_of(each.rows);
       spec.chains = each.chains;
-      spec.steps_when_called = true;
-      spec.counts_segments = plan_.inside_only;
       tiles_[each] = emit_tile(e_, fmt::format("{}_tile{}c{}", symbol_, each.rows, each.chains), spec);
     }
   }
@@ -155,12 +156,13 @@ class ConvKernel {
 
   // What stands outside the plane, as it is multiplied; null for bytes of 0.
   Value* padding_lane() {
-    if (!plan_.has_x_zero && !shape_.gemm.offset) return nullptr;
+    const CodeForm form = shape_.gemm.code_form();
+    if (!plan_.has_x_zero && form != CodeForm::offset_bytes) return nullptr;
     const size_t last = 2 + plan_.product.operands.size() + plan_.product.results.size();
     Value* code =
         plan_.has_x_zero ? e_.load(e_.i8, e_.kernel_pointer(frame_, static_cast<int>(last))) : e_.b.getInt8(0);
-    code = e_.b.CreateZExt(multiplied_code(e_, shape_.gemm, plan_.product.a, code), e_.b.getInt32Ty());
-    return e_.b.CreateMul(code, e_.b.getInt32(shape_.gemm.dot ? 0x01010101 : 0x00010001));
+    code = e_.b.CreateZExt(multiplied_code(e_, form, plan_.product.a, code), e_.b.getInt32Ty());
+    return e_.b.CreateMul(code, e_.b.getInt32(form == CodeForm::words ? 0x00010001 : 0x01010101));
   }
   void pad(Value* to, Value* bytes) {
     if (!padding_) return emit_zero(e_, to, bytes);
@@ -197,8 +199,7 @@ class ConvKernel {
 
   void copy_row(Value* from, Value* to, Value* pixels) {
     const int64_t own = plan_.channels * element();
-    const bool together =
-        shape_.pixel_bytes == plan_.channels * size_bytes(shape_.gemm.integers ? shape_.gemm.a : plan_.product.a);
+    const bool together = shape_.pixel_bytes == plan_.channels * size_bytes(shape_.gemm.a);
     Value* before = e_.smaller(p_.pad_left, pixels);
     Value* inside = e_.smaller(e_.b.CreateSub(pixels, before), p_.width);
     pad(to, e_.times(before, shape_.pixel_bytes));
@@ -244,8 +245,8 @@ class ConvKernel {
     const int64_t group_bytes = shape_.gemm.panels() * shape_.gemm.panel_bytes();
     Value* w = e_.at(e_.kernel_pointer(frame_, 1), e_.times(group, group_bytes));
     w = e_.at(w, e_.times(panel, shape_.gemm.panel_bytes()));
-    if (shape_.gemm.integers) corrections_ = e_.at(w, shape_.gemm.scales_offset());
-    if (shape_.gemm.fetches_panel) next_panel_ = e_.at(w, shape_.gemm.panel_bytes());
+    if (shape_.gemm.integers()) corrections_ = e_.at(w, shape_.gemm.scales_offset());
+    if (shape_.gemm.fetches_next()) next_panel_ = e_.at(w, shape_.gemm.panel_bytes());
     if (unpack_) {
       Value* const arguments[] = {w, e_.num(0), panel_scratch_};
       e_.b.CreateCall(unpack_, arguments);
@@ -303,7 +304,8 @@ class ConvKernel {
     e_.loop(place.first, end, 1, {}, [&](Value* y, const Values&) {
       Value* row = e_.at(a, e_.times(e_.b.CreateSub(y, place.first), step));
       // Sums that are corrected are those of all taps, here or by what follows.
-      const bool skips = shape_.copied && shape_.rule_height == 1 && !shape_.gemm.offset && !plan_.has_x_zero;
+      const bool skips = shape_.copied && shape_.rule_height == 1 &&
+                         shape_.gemm.code_form() != CodeForm::offset_bytes && !plan_.has_x_zero;
       const TapRows seen = skips ? window_rows(y) : all_window_rows();
       one_row(from_window_row(row, seen), weights_from(w, seen), seen.count, y, place);
       return Values{};
@@ -349,14 +351,14 @@ class ConvKernel {
   }
 
   void strip(Function* tile, int64_t pixels, Value* a, Value* w, Value* count, Value* y, Value* x, const Place& place) {
-    Values operands{a, w, shape_.gemm.integers ? corrections_ : w, sums_, e_.num(0), count};
+    Values operands{a, w, shape_.gemm.integers() ? corrections_ : w, sums_, e_.num(0), count};
     add_fetched(operands, e_.b.CreateAdd(e_.times(e_.b.CreateSub(y, place.first), w_.out_width), x), e_.num(pixels));
     e_.b.CreateCall(tile, operands);
     finish(e_.num(pixels), y, x, place);
   }
   // Of the next panel as much as so many pixels of the block are of all, behind those before them.
   void add_fetched(Values& operands, Value* before, Value* pixels) {
-    if (!shape_.gemm.fetches_panel) return;
+    if (!shape_.gemm.fetches_next()) return;
     operands.push_back(e_.at(next_panel_, e_.b.CreateMul(before, fetched_per_pixel_)));
     operands.push_back(e_.b.CreateMul(pixels, fetched_per_pixel_));
   }
@@ -480,7 +482,7 @@ class ConvKernel {
   // the next column comes in on the left or the last one leaves on the right.
   void runs_of_row(Value* a, Value* w, Value* window_rows, Value* y, const Place& place) {
     Value* right = e_.b.CreateAdd(p_.pad_left, p_.width);
-    const int64_t column_bytes = shape_.gemm.rows_of(shape_.gemm.panel, shape_.segment) * shape_.gemm.row_bytes();
+    const int64_t column_bytes = shape_.gemm.rows_of(shape_.gemm.panel(), shape_.segment) * shape_.gemm.row_bytes();
     e_.loop(e_.num(0), e_.kernel_dim(frame_, kConvColumnRuns), 1, {e_.num(0)}, [&](Value*, const Values& at) {
       Value *x = at[0], *end = p_.out_width;
       const auto before = [&](Value* edge) {

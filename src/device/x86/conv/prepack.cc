@@ -94,19 +94,19 @@ class Rows {
 void prepack_pieces(const ConvPlan& plan, const Target& target, const Tensor& weights, int threads, std::byte* out) {
   constexpr int64_t kPiece = 1 << 20;  // bytes of such rows, of one thread; a panel is at most some MB
   const GemmPlan product = laid_out_product(plan, target);
-  const GemmShape shape = panel_shape(product, target);
+  const PanelLayout layout = panel_layout(product, target);
   const Rows rows(plan, target, weights, product.k);
-  const int64_t element = size_bytes(weights.dtype()), columns = shape.panel_columns(), panels = shape.panels(),
+  const int64_t element = size_bytes(weights.dtype()), columns = layout.panel_columns(), panels = layout.panels(),
                 group_bytes = plan.product.n * plan.product.k * element;
   const std::byte* const from = lying_bytes(weights.data()).data();
   auto chunk = [&](int64_t begin, int64_t end, int) {
     for (int64_t group = begin / panels; group <= (end - 1) / panels; ++group) {
       const int64_t first = std::max(begin - group * panels, int64_t{0}), last = std::min(end - group * panels, panels),
                     row = first * columns;
-      GemmShape part = shape;
+      PanelLayout part = layout;
       part.n = std::min(last * columns, product.n) - row;
       lay_out_panels(part, rows.make(from + group * group_bytes, row, part.n), 0, 1,
-                     out + (group * panels + first) * shape.panel_bytes());
+                     out + (group * panels + first) * layout.panel_bytes());
       if (!plan.turned) {
         const int64_t above = group * product.n + row;
         drop_rows(weights.data(), row_bytes(weights), above, above + part.n);
@@ -123,7 +123,7 @@ void prepack_matrix(const ConvPlan& plan, const Target& target, const Tensor& we
   const GemmPlan product = laid_out_product(plan, target);
   if (plan.groups == 1 && product.k == plan.product.k) return prepack(product, target, weights, threads, out);
   CHECK(weights.is_packed());
-  const GemmShape s = panel_shape(product, target);
+  const PanelLayout s = panel_layout(product, target);
   for (int64_t g = 0; g < plan.groups; ++g)
     lay_out_panels(s, weights, g * product.n, threads, out + g * s.panels() * s.panel_bytes());
   drop_source(weights);
@@ -138,7 +138,7 @@ std::string prepack_key(const ConvPlan& plan, const Target& target) {
   const ConvShape shape = conv_shape(plan, target);
   return fmt::format("{} segment {} groups {} planes {} {}{}", prepack_key(laid_out_product(plan, target), target),
                      shape.segment, plan.groups, plan.planes,
-                     shape.gemm.panel == PanelType::pairs ? "pairs" : "singles", plan.turned ? " turned" : "");
+                     shape.gemm.panel() == PanelType::pairs ? "pairs" : "singles", plan.turned ? " turned" : "");
 }
 
 int64_t prepacked_bytes(const ConvPlan& plan, const Target& target) {

@@ -45,8 +45,8 @@ struct Strip {
 };
 Strip strip_of(const GemmShape& gemm, int64_t out_height, int64_t out_width) {
   const int most = gemm.rows;
-  if (gemm.tiles && out_width <= kTileRows) return {std::min<int64_t>(2, out_height), out_width};
-  if (gemm.tiles) return {1, balanced_rows(most, out_width)};
+  if (gemm.tiles() && out_width <= kTileRows) return {std::min<int64_t>(2, out_height), out_width};
+  if (gemm.tiles()) return {1, balanced_rows(most, out_width)};
   const int64_t height = std::clamp<int64_t>(most / out_width, 1, out_height);
   return {height, height > 1 ? out_width : balanced_rows(most, out_width)};
 }
@@ -138,7 +138,7 @@ int64_t pixels_of_line(const PlaneWindow& w) {
   return (w.out_width - 1) * w.stride_x + (w.kernel_width - 1) * w.dilation_x + 1;
 }
 
-int64_t ConvShape::panel_rows_of_window_row() const { return segments_x * gemm.rows_of(gemm.panel, segment); }
+int64_t ConvShape::panel_rows_of_window_row() const { return segments_x * gemm.rows_of(gemm.panel(), segment); }
 
 ConvPlan on_plane_of(const ConvPlan& plan, const KernelDims& dims) {
   if (!plan.any_plane) return plan;
@@ -196,7 +196,7 @@ GemmPlan laid_out_product(const ConvPlan& plan, const Target& target) {
   ConvShape s;
   choose_place_of_x(s, plan, target);
   GemmPlan product = plan.product;
-  const bool pairs = panel_shape(product, target).panel == PanelType::pairs;
+  const bool pairs = panel_shape(product, target).panel() == PanelType::pairs;
   if (s.spreads) product.k = product.k / s.segment * (s.run_bytes / size_bytes(product.a));
   else if (product.w_format.empty() && pairs && s.segment % 2 != 0) product.k = product.k / s.segment * (s.segment + 1);
   return product;
@@ -206,17 +206,12 @@ ConvShape conv_shape(const ConvPlan& plan, const Target& target, int shrink) {
   ConvShape s;
   choose_place_of_x(s, plan, target);
   s.gemm = panel_shape(laid_out_product(plan, target), target);
-  s.gemm.block_k = s.gemm.k;
-  s.gemm.adds_blocks = false;  // a tile has all of k, and begins from 0
-  if (s.gemm.codec) {
-    // Decoded once per block of rows. Pairs must not straddle runs, and runs know no scales.
-    s.gemm.source = WeightSource::unpacked;
-    if (s.gemm.scale_in_loop || s.gemm.global_in_sums() || s.segment % 2 != 0) {
-      s.gemm.panel = PanelType::f32;
-      s.gemm.dot = s.gemm.scale_in_loop = s.gemm.tiles = false;
-    }
-  }
-  if (s.run_bytes % kTileStepBytes != 0) s.gemm.tiles = false;
+  s.gemm.take_all_k();  // a tile begins from 0
+  // Pairs that are decoded must not straddle runs, and runs know no scales.
+  if (s.gemm.codec && (s.gemm.scale_in_loop() || s.gemm.global_in_sums() || s.segment % 2 != 0))
+    s.gemm.unit = ProductUnit::f32;
+  if (s.run_bytes % kTileStepBytes != 0 && s.gemm.tiles())
+    s.gemm.unit = s.gemm.integers() ? ProductUnit::int8 : ProductUnit::bf16;
   if (plan.any_plane) {
     s.gemm.rows = std::max(1, s.gemm.rows - shrink);
     return s;

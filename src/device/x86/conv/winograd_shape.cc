@@ -18,7 +18,7 @@ int64_t piece_of(ConvPlan::Method method) { return method == ConvPlan::Method::w
 // Products in a cycle: one vector, times the rate of the unit that is used.
 double products_per_cycle(const GemmShape& shape, const Target& target) {
   const DotUnit* unit =
-      shape.tiles ? target.tile_unit(DType::bf16) : target.vector_unit(shape.dot ? DType::bf16 : DType::f32);
+      shape.tiles() ? target.tile_unit(DType::bf16) : target.vector_unit(shape.pairs() ? DType::bf16 : DType::f32);
   return shape.lanes * unit->rate;
 }
 

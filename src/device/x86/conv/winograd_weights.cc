@@ -56,12 +56,12 @@ __attribute__((target("avx2,fma"))) void transform_channel(const Matrix& factors
 }
 
 template <class T>
-void transform_panel(const Winograd& w, const GemmShape& shape, const Tensor& weights, const WeightSteps& at,
+void transform_panel(const Winograd& w, const PanelLayout& layout, const Tensor& weights, const WeightSteps& at,
                      int64_t panel, std::byte* out) {
-  const Room room{.product_bytes = shape.panel_bytes(), .row_bytes = shape.row_bytes()};
+  const Room room{.product_bytes = layout.panel_bytes(), .row_bytes = layout.row_bytes()};
   const std::byte* const from = lying_bytes(weights.data()).data();
-  const int64_t first = panel * shape.panel_columns(), end = std::min(shape.n, first + shape.panel_columns());
-  for (int64_t c = 0; c < shape.k; ++c)  // panels are written from start to end
+  const int64_t first = panel * layout.panel_columns(), end = std::min(layout.n, first + layout.panel_columns());
+  for (int64_t c = 0; c < layout.k; ++c)  // panels are written from start to end
     for (int64_t o = first; o < end; o += kColumns)
       transform_channel<T>(w.weights, at, from, at.first + o * at.output + at.of_channel(c),
                            std::min(kColumns, end - o), c, room, out + (o - first) * 4);
@@ -69,10 +69,10 @@ void transform_panel(const Winograd& w, const GemmShape& shape, const Tensor& we
 
 }  // namespace
 
-void transform_weights(const Winograd& w, const GemmShape& shape, const Tensor& weights, const WeightSteps& steps,
+void transform_weights(const Winograd& w, const PanelLayout& layout, const Tensor& weights, const WeightSteps& steps,
                        int64_t panel, std::byte* out) {
   const auto transform = weights.dtype() == DType::bf16 ? transform_panel<uint16_t> : transform_panel<float>;
-  transform(w, shape, weights, steps, panel, out);
+  transform(w, layout, weights, steps, panel, out);
 }
 
 }  // namespace hone

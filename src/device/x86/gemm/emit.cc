@@ -39,7 +39,7 @@ class GemmCase {
     if (!plan.w_format.empty()) format_ = parse_format(plan.w_format);
     epilogue_ = shared("epilogue", [&](const std::string& name) { return emit_epilogue(e_, name, plan_, shape_); });
     if (keeps_sums_in_tiles(shape_) && !adds_blocks()) add_pending();
-    if (shape_.tiles) {
+    if (shape_.tiles()) {
       tiles_[shape_.rows] = shared("tiles", [&](const std::string& name) {
         return emit_tile_product(e_, name, shape_, &format_, has_pending() ? &pending_ : nullptr);
       });
@@ -50,27 +50,17 @@ class GemmCase {
       const bool any = shrink > 0 || plan.rows.tallest == 0;
       for (int h = any ? 1 : plan.rows.shortest; h <= (any ? shape_.rows : plan.rows.tallest); ++h) add_tile(h);
     }
-    if (shape_.item_panels > 1 && shape_.source == WeightSource::codes)
-      wide_tile_ = tile(shape_.rows, shape_.item_panels, shape_.panel);
-    const bool pairs = shape_.panel == PanelType::pairs;
-    if (shape_.source == WeightSource::unpacked)
+    if (shape_.item_panels() > 1 && shape_.from<StreamedCodes>())
+      wide_tile_ = tile(shape_.rows, shape_.item_panels(), shape_.panel());
+    const bool pairs = shape_.panel() == PanelType::pairs;
+    if (shape_.from<UnpackedCodes>())
       prepare_ = shared(pairs ? "unpack_pairs" : "unpack", [&](const std::string& name) {
         return emit_unpack(e_, name, shape_, format_, shape_.row_bytes());
       });
-    if (shape_.widens_rows)
-      make_rows_ = shared("widen", [&](const std::string& name) { return emit_widen_rows(e_, name); });
-    if (shape_.copies_codes())
-      make_rows_ = shared(shape_.tiles ? "codes_of_tiles" : "codes",
-                          [&](const std::string& name) { return emit_code_rows(e_, name, shape_, plan_.a); });
-    if (shape_.turns_rows)
-      make_rows_ = shared(pairs ? "turn_pairs" : "turn", [&](const std::string& name) {
-        return emit_turn_rows(e_, name, shape_.a, shape_.block_k * size_bytes(shape_.a));
-      });
-    if (shape_.copies_columns)
-      make_rows_ = shared("copy", [&](const std::string& name) { return emit_copy_columns(e_, name); });
-    if (shape_.source == WeightSource::activation)
+    make_rows_ = rows_maker();
+    if (shape_.from<ActivationPanels>())
       prepare_ = shared(pairs ? "pack_pairs" : "pack", [&](const std::string& name) {
-        const PackSpec spec{plan_.w, shape_.panel, shape_.vectors};
+        const PackSpec spec{plan_.w, shape_.panel(), shape_.vectors};
         return plan_.weights == GemmPlan::Weights::activation_nk ? emit_pack_nk(e_, name, spec)
                                                                  : emit_pack_kn(e_, name, spec);
       });
@@ -81,31 +71,32 @@ class GemmCase {
     frame_ = frame;
     allow_spills(frame_.function);
     generate_quickly(frame_.function);
-    sums_ = e_.stack(e_.v_f32, int64_t{shape_.rows} * shape_.vectors * shape_.item_panels);
-    if (shape_.tiles) tile_state_ = tile_state(e_);
+    sums_ = e_.stack(e_.v_f32, int64_t{shape_.rows} * shape_.vectors * shape_.item_panels());
+    if (shape_.tiles()) tile_state_ = tile_state(e_);
     m_ = m_case_ ? e_.num(m_case_) : e_.kernel_dim(frame_, 0);
     n_ = plan_.n ? e_.num(plan_.n) : e_.kernel_dim(frame_, kGemmN);
     k_ = plan_.k ? e_.num(plan_.k) : e_.kernel_dim(frame_, kGemmK);
     block_rows_ = e_.kernel_dim(frame_, kGemmBlockRows);
-    Value* panel_items = up(n_, shape_.panel_columns() * shape_.item_panels);
+    Value* panel_items = up(n_, shape_.panel_columns() * shape_.item_panels());
     Value* inner = e_.b.CreateBinaryIntrinsic(llvm::Intrinsic::smax, e_.kernel_dim(frame_, 7), e_.num(1));
     Value* a_stride = plan_.a_row_stride ? e_.num(plan_.a_row_stride) : e_.kernel_dim(frame_, 5);
     source_row_bytes_ = e_.times(a_stride, size_bytes(plan_.a));
-    a_row_bytes_ = shape_.copies_codes() ? e_.num(shape_.code_row_bytes())
-                   : make_rows_          ? e_.times(k_, 4)
-                                         : source_row_bytes_;
+    a_row_bytes_ = shape_.left == LeftRows::codes ? e_.num(shape_.code_row_bytes())
+                   : make_rows_                   ? e_.times(k_, 4)
+                                                  : source_row_bytes_;
     scratch_ = frame_.scratch;
-    if (shape_.copies_columns) {
-      scratch_ = e_.at(scratch_, e_.times(copied_column_bytes(e_, block_rows_), shape_.block_k));
+    if (shape_.left == LeftRows::columns) {
+      scratch_ = e_.at(scratch_, e_.times(copied_column_bytes(e_, block_rows_), shape_.block_k()));
     } else if (make_rows_) {  // shape_.rows_bytes() behind
       Value* rows = e_.times(up(block_rows_, shape_.lanes), shape_.lanes);
-      Value* bytes = e_.times(e_.b.CreateMul(rows, adds_blocks() ? e_.num(shape_.block_k) : k_), size_bytes(shape_.a));
-      if (shape_.integers) bytes = e_.times(rows, shape_.code_row_bytes());
+      Value* bytes =
+          e_.times(e_.b.CreateMul(rows, adds_blocks() ? e_.num(shape_.block_k()) : k_), size_bytes(shape_.a));
+      if (shape_.left == LeftRows::codes) bytes = e_.times(rows, shape_.code_row_bytes());
       scratch_ = e_.at(scratch_, e_.b.CreateAnd(e_.b.CreateAdd(bytes, e_.num(63)), e_.num(-64)));
     }
     for_each_item(panel_items, inner);
     if (has_pending()) flush();
-    if (shape_.tiles) TileRegisters(e_).release();
+    if (shape_.tiles()) TileRegisters(e_).release();
     e_.end_function();
   }
 
@@ -118,6 +109,27 @@ class GemmCase {
     if (!made) made = make(symbol_ + "_" + name);
     return made;
   }
+  // What lays rows of A out in scratch; null where they are multiplied as they lie.
+  Function* rows_maker() {
+    switch (shape_.left) {
+      case LeftRows::as_they_lie:
+        return nullptr;
+      case LeftRows::widened:
+        return shared("widen", [&](const std::string& name) { return emit_widen_rows(e_, name); });
+      case LeftRows::codes:
+        return shared(shape_.tiles() ? "codes_of_tiles" : "codes", [&](const std::string& name) {
+          return emit_code_rows(e_, name, {plan_.a, shape_.code_form(), shape_.k, shape_.code_row_bytes()});
+        });
+      case LeftRows::turned:
+        return shared(shape_.pairs() ? "turn_pairs" : "turn", [&](const std::string& name) {
+          return emit_turn_rows(e_, name, shape_.a, shape_.block_k() * size_bytes(shape_.a));
+        });
+      case LeftRows::columns:
+        return shared("copy", [&](const std::string& name) { return emit_copy_columns(e_, name); });
+    }
+    CHECK(false);
+  }
+  bool keeps_panel() const { return shape_.from<DensePanels>() && shape_.from<DensePanels>()->keeps; }
   void add_pending() {
     pending_.next_rows = shared(
         "next_rows", [&](const std::string& name) { return emit_next_rows(e_, name, epilogue_, shape_.row_bytes()); });
@@ -127,21 +139,22 @@ class GemmCase {
   bool has_pending() const { return pending_.flush != nullptr; }
   void flush() { e_.b.CreateCall(pending_.flush, {tile_state_}); }
   void add_tile(int64_t height) {
-    const bool keeps = shape_.keeps_panel;
+    const bool keeps = keeps_panel();
     if (keeps) first_tiles_[height] = tile(static_cast<int>(height), 1, PanelType::pairs, true);
-    tiles_[height] = tile(static_cast<int>(height), 1, keeps ? PanelType::f32 : shape_.panel);
+    tiles_[height] = tile(static_cast<int>(height), 1, keeps ? PanelType::f32 : shape_.panel());
   }
   Function* tile(int rows, int panels, PanelType panel, bool keeps = false) {
     const std::string name =
-        fmt::format("tile{}x{}_{}{}{}{}{}{}", rows, panels, shape_.chains, shape_.dot ? "_dot" : "",
+        fmt::format("tile{}x{}_{}{}{}{}{}{}", rows, panels, shape_.chains,
+                    shape_.unit != ProductUnit::f32 && shape_.unit != ProductUnit::int16 ? "_dot" : "",
                     panel == PanelType::pairs ? "_pairs" : "", keeps ? "_first" : "",
-                    shape_.source == WeightSource::codes ? "_codes" : "", shape_.fetches_panel ? "_fetches" : "");
+                    shape_.from<StreamedCodes>() ? "_codes" : "", shape_.fetches_next() ? "_fetches" : "");
     return shared(name, [&](const std::string& symbol) {
       TileSpec spec = tile_spec(shape_, &format_, rows, panels);
-      spec.panel = panel, spec.keeps = keeps;
+      if (keeps_panel()) spec.w = PlainPanels{panel, keeps};
       spec.a_by_columns = reads_columns();
-      if (shape_.integers) spec.a_row_bytes = shape_.code_row_bytes();
-      else if (shape_.widens_rows) spec.a_row_bytes = adds_blocks() ? 0 : plan_.k * 4;
+      if (shape_.left == LeftRows::codes) spec.a_row_bytes = shape_.code_row_bytes();
+      else if (shape_.left == LeftRows::widened) spec.a_row_bytes = adds_blocks() ? 0 : plan_.k * 4;
       else if (!plan_.a_by_columns) spec.a_row_bytes = plan_.a_row_stride * size_bytes(plan_.a);
       return emit_tile(e_, symbol, spec);
     });
@@ -188,7 +201,7 @@ class GemmCase {
     e_.loop(frame_.begin, frame_.end, 1, start, [&](Value*, const Values& at) {
       const Batch of{at[3], at[2], at[4]};
       Value* is_last = e_.b.CreateICmpEQ(e_.b.CreateAdd(at[1], e_.num(1)), blocks);
-      one_item(of, at[1], is_last, e_.times(at[0], shape_.item_panels), at[5]);
+      one_item(of, at[1], is_last, e_.times(at[0], shape_.item_panels()), at[5]);
       const auto next = [&](Value* value, Value* steps, Value* end) -> std::pair<Value*, Value*> {
         Value* more = e_.b.CreateAdd(value, e_.b.CreateZExt(steps, e_.i64));
         Value* wraps = e_.b.CreateICmpEQ(more, end);
@@ -221,21 +234,21 @@ class GemmCase {
       a = frame_.scratch;
     }
     Value *w = nullptr, *scales = llvm::ConstantPointerNull::get(e_.b.getPtrTy());
-    if (shape_.source == WeightSource::activation) {
+    if (shape_.from<ActivationPanels>()) {
       w = pack_activation(batch_offset(batch, 3, 9), e_.num(0), k_, column);
     } else {
       w = e_.at(e_.kernel_pointer(frame_, 1), e_.times(panel, shape_.panel_bytes()));
-      if (shape_.codec || shape_.integers) scales = e_.at(w, shape_.scales_offset());
+      if (shape_.codec || shape_.integers()) scales = e_.at(w, shape_.scales_offset());
     }
-    if (shape_.source == WeightSource::unpacked) return unpacked_strips(a, w, scales, rows, place);
-    if (shape_.adds_blocks)
+    if (shape_.from<UnpackedCodes>()) return unpacked_strips(a, w, scales, rows, place);
+    if (shape_.adds_blocks())
       return blocks_of_k(a, scales, rows, place, [&](Value* first) {
-        Value* lane_rows = e_.b.CreateLShr(first, e_.num(shape_.panel == PanelType::quads ? 2 : 1));
+        Value* lane_rows = e_.b.CreateLShr(first, e_.num(shape_.panel() == PanelType::quads ? 2 : 1));
         return e_.at(w, e_.times(lane_rows, shape_.row_bytes()));
       });
-    if (shape_.item_panels == 1) return finished_strips(a, w, scales, rows, place, w);
+    if (shape_.item_panels() == 1) return finished_strips(a, w, scales, rows, place, w);
     Value* panels = e_.b.CreateSub(e_.num(shape_.panels()), panel);
-    Value* all = e_.b.CreateICmpSGE(panels, e_.num(shape_.item_panels));
+    Value* all = e_.b.CreateICmpSGE(panels, e_.num(shape_.item_panels()));
     e_.when(all, [&] { wide_rows(a, w, scales, rows, place); });
     e_.when(e_.b.CreateNot(all), [&] {
       e_.loop(e_.num(0), panels, 1, {}, [&](Value* p, const Values&) {
@@ -246,8 +259,8 @@ class GemmCase {
     });
   }
 
-  bool adds_blocks() const { return shape_.source == WeightSource::activation && shape_.adds_blocks; }
-  bool reads_columns() const { return plan_.a_by_columns && !shape_.turns_rows; }
+  bool adds_blocks() const { return shape_.from<ActivationPanels>() && shape_.adds_blocks(); }
+  bool reads_columns() const { return shape_.left == LeftRows::columns; }
 
   // Of the panel that begins at `column`, `count` k from `first` on.
   Value* pack_activation(Value* offset, Value* first, Value* count, Value* column) {
@@ -259,7 +272,7 @@ class GemmCase {
     w = e_.at(w, e_.times(nk ? first : column, size));
     Value* const arguments[] = {w, row_bytes, count, e_.b.CreateSub(n_, column), scratch_};
     e_.b.CreateCall(prepare_, arguments);
-    if (shape_.tiles)  // whole steps
+    if (shape_.tiles())  // whole steps
       e_.loop(up(count, 2), e_.times(up(count, kTileK), kTileK / 2), 1, {}, [&](Value* row, const Values&) {
         emit_zero(e_, e_.at(scratch_, e_.times(row, shape_.row_bytes())), shape_.row_bytes());
         return Values{};
@@ -272,17 +285,17 @@ class GemmCase {
   void added_blocks(Value* a, Value* w_offset, Value* rows, Value* panel, const Place& place) {
     Value* all_sums = e_.at(scratch_, shape_.unpacked_bytes());
     Value *sums_bytes = e_.times(block_rows_, shape_.row_bytes()), *panels = e_.num(1);
-    if (shape_.item_panels > 1)
-      panels = e_.smaller(e_.num(shape_.item_panels), e_.b.CreateSub(up(n_, shape_.panel_columns()), panel));
+    if (shape_.item_panels() > 1)
+      panels = e_.smaller(e_.num(shape_.item_panels()), e_.b.CreateSub(up(n_, shape_.panel_columns()), panel));
     e_.loop(e_.num(0), e_.b.CreateMul(panels, block_rows_), 1, {}, [&](Value* row, const Values&) {
       emit_zero(e_, e_.at(all_sums, e_.times(row, shape_.row_bytes())), shape_.row_bytes());
       return Values{};
     });
-    e_.loop(e_.num(0), k_, shape_.block_k, {}, [&](Value* first, const Values&) {
-      Value* count = e_.smaller(e_.num(shape_.block_k), e_.b.CreateSub(k_, first));
+    e_.loop(e_.num(0), k_, shape_.block_k(), {}, [&](Value* first, const Values&) {
+      Value* count = e_.smaller(e_.num(shape_.block_k()), e_.b.CreateSub(k_, first));
       Value *part = e_.at(a, e_.times(first, plan_.a_by_columns ? source_row_bytes_ : e_.num(size_bytes(plan_.a)))),
             *row_bytes = source_row_bytes_;
-      if (shape_.copies_columns) {
+      if (reads_columns()) {
         Value* crowded = e_.b.CreateICmpEQ(e_.b.CreateAnd(source_row_bytes_, e_.num(kCrowded - 1)), e_.num(0));
         Value* const arguments[] = {part, source_row_bytes_, rows, count, frame_.scratch};
         e_.when(crowded, [&] { e_.b.CreateCall(make_rows_, arguments); });
@@ -292,7 +305,8 @@ class GemmCase {
         Value* const arguments[] = {part, source_row_bytes_, rows, count, frame_.scratch};
         e_.b.CreateCall(make_rows_, arguments);
         part = frame_.scratch;
-        row_bytes = shape_.turns_rows ? e_.num(shape_.block_k * size_bytes(shape_.a)) : e_.times(count, 4);
+        row_bytes =
+            shape_.left == LeftRows::turned ? e_.num(shape_.block_k() * size_bytes(shape_.a)) : e_.times(count, 4);
       }
       e_.loop(e_.num(0), panels, 1, {}, [&](Value* p, const Values&) {
         Value* w = pack_activation(w_offset, first, count, next_panel(place, p).column);
@@ -322,7 +336,7 @@ class GemmCase {
   void wide_rows(Value* a, Value* w, Value* scales, Value* rows, const Place& place) {
     e_.loop(e_.num(0), rows, 1, {}, [&](Value* i, const Values&) {
       multiply(wide_tile_, e_.num(1), i, a, w, scales, sums_, e_.num(0));
-      e_.loop(e_.num(0), e_.num(shape_.item_panels), 1, {}, [&](Value* p, const Values&) {
+      e_.loop(e_.num(0), e_.num(shape_.item_panels()), 1, {}, [&](Value* p, const Values&) {
         finish(e_.at(sums_, e_.times(p, shape_.row_bytes())), e_.num(1), i, next_panel(place, p));
         return Values{};
       });
@@ -335,29 +349,29 @@ class GemmCase {
     const auto unpack = [&](Value* first) {
       Value* const arguments[] = {panel, first, scratch_};
       e_.b.CreateCall(prepare_, arguments);
-      if (const int64_t filled = (shape_.block_k + 1) / 2 * shape_.row_bytes();
-          shape_.tiles && filled < shape_.unpacked_bytes())
+      if (const int64_t filled = (shape_.block_k() + 1) / 2 * shape_.row_bytes();
+          shape_.tiles() && filled < shape_.unpacked_bytes())
         emit_zero(e_, e_.at(scratch_, filled), shape_.unpacked_bytes() - filled);
       return scratch_;
     };
-    if (shape_.adds_blocks) return blocks_of_k(a, scales, rows, place, unpack);
+    if (shape_.adds_blocks()) return blocks_of_k(a, scales, rows, place, unpack);
     finished_strips(a, unpack(e_.num(0)), scales, rows, place, panel);
   }
 
   // `weights` gives the block of the panel that begins at so many k.
   template <class Weights>
   void blocks_of_k(Value* a, Value* scales, Value* rows, const Place& place, const Weights& weights) {
-    Value* sums = e_.at(scratch_, shape_.source == WeightSource::unpacked ? shape_.unpacked_bytes() : 0);
+    Value* sums = e_.at(scratch_, shape_.from<UnpackedCodes>() ? shape_.unpacked_bytes() : 0);
     e_.loop(e_.num(0), rows, 1, {}, [&](Value* row, const Values&) {
       emit_zero(e_, e_.at(sums, e_.times(row, shape_.row_bytes())), shape_.row_bytes());
       return Values{};
     });
-    e_.loop(e_.num(0), e_.num(shape_.k), shape_.block_k, {}, [&](Value* first, const Values&) {
+    e_.loop(e_.num(0), e_.num(shape_.k), shape_.block_k(), {}, [&](Value* first, const Values&) {
       Value *w = weights(first), *part = e_.at(a, e_.times(first, size_bytes(shape_.a)));
       for_each_strip(e_, strips_, [&](Value* tile, Value* height, Value* offset) {
         multiply(tile, height, offset, part, w, scales, e_.at(sums, e_.times(offset, shape_.row_bytes())), first);
         if (!has_pending()) return;
-        Value* is_last = e_.b.CreateICmpSGE(e_.b.CreateAdd(first, e_.num(shape_.block_k)), e_.num(shape_.k));
+        Value* is_last = e_.b.CreateICmpSGE(e_.b.CreateAdd(first, e_.num(shape_.block_k())), e_.num(shape_.k));
         e_.when(is_last, [&] { finish_when_next_begins(height, offset, place); });
       });
       return Values{};
@@ -368,7 +382,7 @@ class GemmCase {
 
   // `panel`: as it is stored; the next one lies behind it, and is fetched while all rows meet this one.
   void finished_strips(Value* a, Value* w, Value* scales, Value* rows, const Place& place, Value* panel) {
-    if (shape_.fetches_panel) {
+    if (shape_.fetches_next()) {
       next_panel_ = e_.at(panel, shape_.panel_bytes());
       // Few rows are done before much comes: their weights stream by themselves.
       fetched_per_row_ = e_.b.CreateSelect(e_.b.CreateICmpSGT(rows, e_.num(kFewRows)),
@@ -380,7 +394,7 @@ class GemmCase {
       else finish(sums_, height, offset, place);
     };
     Value* done = nullptr;
-    if (shape_.keeps_panel) {
+    if (keeps_panel()) {
       Value* first = tallest(e_, strips_);
       strip(tile_of(e_, first_tiles_, first), first, e_.num(0), w, scratch_);
       done = e_.num(1), w = scratch_;
@@ -396,11 +410,11 @@ class GemmCase {
     call_tile(tile, height, offset, {rows_of_a, w, scales, sums, a_row_bytes_, plan_.k ? before : k_});
   }
   void call_tile(Value* tile, Value* height, Value* offset, Values operands) {
-    if (shape_.tiles) {
+    if (shape_.tiles()) {
       operands.insert(operands.begin(), tile_state_);
       operands.insert(operands.end(), {height, tile_half(e_, tallest(e_, strips_)), offset});
     }
-    if (shape_.fetches_panel)
+    if (shape_.fetches_next())
       operands.insert(operands.end(), {e_.at(next_panel_, e_.b.CreateMul(offset, fetched_per_row_)),
                                        e_.b.CreateMul(height, fetched_per_row_)});
     e_.b.CreateCall(tiles_.begin()->second->getFunctionType(), tile, operands);

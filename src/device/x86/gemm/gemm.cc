@@ -23,16 +23,13 @@ Launch launch(const GemmPlan& plan, const Target& target, KernelArgs& args) {
   if (plan.k == 0) s.k = args.dims[kGemmK];
   const int64_t block = s.block_rows(m), rows = std::min(m, block);
   args.dims[kGemmBlockRows] = block;
-  const int64_t flops = std::max<int64_t>(1, 2 * rows * s.k * s.panel_columns() * s.item_panels);
-  int64_t items = std::min((int64_t{!s.tiles     ? 2
-                                    : s.integers ? 32
-                                                 : 16}
-                            << 20) /
-                               flops,
-                           (int64_t{512} << 10) / (s.panel_bytes() * s.item_panels));
+  const int64_t flops = std::max<int64_t>(1, 2 * rows * s.k * s.panel_columns() * s.item_panels());
+  const int64_t mflop = !s.tiles() ? 2 : s.integers() ? 32 : 16;
+  int64_t items = std::min((mflop << 20) / flops, (int64_t{512} << 10) / (s.panel_bytes() * s.item_panels()));
   // Rows are widened once a chunk, for about the sixteenth part of what multiplying them by one panel takes.
   // Codes are laid out in scratch likewise.
-  if (s.widens_rows || s.copies_codes()) items = std::max<int64_t>(items, s.panel_items() >= 16 ? 4 : 2);
+  if (s.left == LeftRows::widened || s.left == LeftRows::codes)
+    items = std::max<int64_t>(items, s.panel_items() >= 16 ? 4 : 2);
   return {.items = batches * ceil_div(m, block) * s.panel_items(),
           .items_per_chunk = std::max<int64_t>(1, items),
           .scratch_bytes = s.scratch_bytes(block)};
@@ -57,7 +54,7 @@ bool can_shrink(const GemmPlan& plan, const Target& target, int shrink) {
 
 KernelSpeed speed(const GemmPlan& plan, const Target& target) {
   const GemmShape s = shape_of_most(plan, target);
-  return {0.98, 0.6 * used_columns(std::max<int64_t>(plan.n, 16)), unit_of(s)};
+  return {0.98, 0.6 * used_columns(std::max<int64_t>(plan.n, 16)), s.unit};
 }
 
 // Codes are decoded elsewhere for a few rows: two kernels, since seldom are both needed.

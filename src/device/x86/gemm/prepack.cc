@@ -1,5 +1,5 @@
-// Panels of shape.h from plain weights or from the planes of a packed tensor. One vector of columns at a time: the
-// rows of W become runs of 32-bit lanes, which are then transposed into the panel.
+// Panels of panel_layout.h from plain weights or from the planes of a packed tensor. One vector of columns at a time:
+// the rows of W become runs of 32-bit lanes, which are then transposed into the panel.
 #include "device/x86/gemm/prepack.h"
 
 #include <algorithm>
@@ -10,7 +10,7 @@
 #include "base/mapped_file.h"
 #include "base/multiples.h"
 #include "base/threads.h"
-#include "device/x86/gemm/shape.h"
+#include "device/x86/gemm/panel_layout.h"
 #include "device/x86/lane_layout.h"
 #include "device/x86/packed_source.h"
 #include "ir/lying_bytes.h"
@@ -20,10 +20,10 @@ namespace {
 
 class PlainSource {
  public:
-  PlainSource(const GemmShape& shape, const Tensor& weights)
-      : s_(shape),
+  PlainSource(const PanelLayout& layout, const Tensor& weights)
+      : s_(layout),
         bytes_(lying_bytes(weights.data())),
-        row_bytes_(shape.k * size_bytes(weights.dtype())),
+        row_bytes_(layout.k * size_bytes(weights.dtype())),
         zero_(static_cast<size_t>(row_bytes_)) {}
 
   // Columns [first, first + lanes) of the panel at `out`.
@@ -49,14 +49,14 @@ class PlainSource {
  private:
   const std::byte* row(int64_t n) const { return bytes_.data() + n * row_bytes_; }
 
-  const GemmShape& s_;
+  const PanelLayout& s_;
   std::span<const std::byte> bytes_;
   int64_t row_bytes_;
   std::vector<std::byte> zero_;
 };
 
 // Weights that lie as [K,N]: a row of a panel is a piece of one of theirs, or of two, lane by lane.
-void pack_rows(const GemmShape& s, const std::byte* from, int64_t first, int64_t last, std::byte* base) {
+void pack_rows(const PanelLayout& s, const std::byte* from, int64_t first, int64_t last, std::byte* base) {
   const bool pairs = s.plain == PanelType::pairs;
   const int64_t columns = s.panel_columns(), bytes = s.panel_bytes(), item = pairs ? 2 : 4, row_bytes = s.n * item;
   const std::vector<std::byte> zero(static_cast<size_t>(pairs ? row_bytes : 0));  // behind the last row
@@ -73,7 +73,7 @@ void pack_rows(const GemmShape& s, const std::byte* from, int64_t first, int64_t
 }
 
 // All threads take rows of the source, which so is read once from its start to its end.
-void lay_out_by_rows(const GemmShape& s, const Buffer::Source& source, int threads, std::byte* base) {
+void lay_out_by_rows(const PanelLayout& s, const Buffer::Source& source, int threads, std::byte* base) {
   const int64_t few = 4 / source.element_bytes, row_bytes = few * s.n * source.element_bytes;
   auto chunk = [&](int64_t begin, int64_t end, int) {
     pack_rows(s, source.bytes.data(), begin, end, base);
@@ -86,7 +86,7 @@ void lay_out_by_rows(const GemmShape& s, const Buffer::Source& source, int threa
 }
 
 // Whether panels are made of the weights as they lie.
-bool reads_columns(const GemmShape& s, const std::optional<Buffer::Source>& source) {
+bool reads_columns(const PanelLayout& s, const std::optional<Buffer::Source>& source) {
   return source && source->by_columns && source->rows == s.n && source->columns == s.k &&
          (s.plain == PanelType::f32 || s.plain == PanelType::pairs) &&
          source->element_bytes == (s.plain == PanelType::f32 ? 4 : 2);
@@ -110,7 +110,7 @@ void drop_rows(const Buffer& plane, int64_t row_bytes, int64_t first, int64_t la
   drop_pages(file.subspan(static_cast<size_t>(begin), static_cast<size_t>(end - begin)));
 }
 
-void lay_out_panels(const GemmShape& s, const Tensor& weights, int64_t first_row, int threads, std::byte* base) {
+void lay_out_panels(const PanelLayout& s, const Tensor& weights, int64_t first_row, int threads, std::byte* base) {
   const int64_t row_bytes = static_cast<int64_t>(weights.data().size()) / weights.dim(0);
   const auto each_panel = [&](const auto& pack_vector) {
     auto chunk = [&](int64_t begin, int64_t end, int) {
@@ -146,20 +146,20 @@ void drop_source(const Tensor& weights) {
 }
 
 std::string prepack_key(const GemmPlan& plan, const Target& target) {
-  const GemmShape shape = panel_shape(plan, target);
+  const PanelLayout layout = panel_layout(plan, target);
   return fmt::format("{}x{} {} lanes {} vectors {}{}", plan.n, plan.k,
-                     plan.w_format.empty() ? std::string(to_string(plan.w)) : plan.w_format, shape.lanes, shape.vectors,
-                     shape.fills_steps ? " whole steps" : "");
+                     plan.w_format.empty() ? std::string(to_string(plan.w)) : plan.w_format, layout.lanes,
+                     layout.vectors, layout.fills_steps ? " whole steps" : "");
 }
 
 int64_t prepacked_bytes(const GemmPlan& plan, const Target& target) {
-  const GemmShape s = panel_shape(plan, target);
+  const PanelLayout s = panel_layout(plan, target);
   return s.panels() * s.panel_bytes();
 }
 
 void prepack(const GemmPlan& plan, const Target& target, const Tensor& weights, int threads, std::byte* out) {
   check_weights(plan, weights);
-  lay_out_panels(panel_shape(plan, target), weights, 0, threads, out);
+  lay_out_panels(panel_layout(plan, target), weights, 0, threads, out);
   drop_source(weights);
 }
 

@@ -2,7 +2,8 @@
 // target only.
 #pragma once
 
-#include "device/x86/gemm/shape.h"
+#include "device/x86/gemm/panel_layout.h"
+#include "ir/tensor.h"
 #include "kernels/gemm/plan.h"
 
 namespace hone {
@@ -13,9 +14,9 @@ int64_t prepacked_bytes(const GemmPlan& plan, const Target& target);
 // `weights` is f32 or bf16 [N,K] (as plan.w) or packed in plan.w_format.
 void prepack(const GemmPlan& plan, const Target& target, const Tensor& weights, int threads, std::byte* out);
 
-// For other classes whose weights are such panels: rows [first_row, first_row + shape.n) of the weights at `base`, and
+// For other classes whose weights are such panels: rows [first_row, first_row + layout.n) of the weights at `base`, and
 // the pages of a mapped source given back.
-void lay_out_panels(const GemmShape& shape, const Tensor& weights, int64_t first_row, int threads, std::byte* base);
+void lay_out_panels(const PanelLayout& layout, const Tensor& weights, int64_t first_row, int threads, std::byte* base);
 void drop_source(const Tensor& weights);
 // Likewise of rows [first, last) of a plane whose rows are `row_bytes` long.
 void drop_rows(const Buffer& plane, int64_t row_bytes, int64_t first, int64_t last);

@@ -4,51 +4,38 @@
 
 #include "base/multiples.h"
 #include "device/x86/amx/tile_rules.h"
-#include "formats/packed.h"
 
 namespace hone {
 namespace {
 
-// Vectors in a panel: the widest for which little of the last panel is wasted. Three only where nothing but the
-// accumulators needs registers (dense weights, 32 registers: 8 x 3 accumulators, 3 of W, 1 of A = 28). One vector loads
-// W once per eight products; its columns count a tenth more.
-int choose_vectors(const GemmPlan& plan, bool avx512, int lanes) {
-  if (plan.by_tiles) return tile_vectors(plan.n, lanes);
-  if (plan.n == 0) return 2;
-  const int widest = avx512 && plan.w_format.empty() ? 3 : 2;
-  int best = 1;
-  double best_cost = 1e300;
-  for (int v = widest; v >= 1; --v) {
-    const double cost = static_cast<double>(round_up(plan.n, int64_t{v} * lanes)) * (v == 1 ? 1.1 : 1);
-    if (cost < best_cost) best = v, best_cost = cost;
-  }
-  return best;
-}
-
 // Rows of a tile so that accumulators, W, A and what decoding keeps fit the registers. At most 8 rows: with more, rows
 // of A that lie a multiple of 4096 bytes apart evict each other from an 8-way first-level cache.
 int most_rows(const GemmShape& s, bool avx512) {
-  if (s.tiles) return kTileStripRows;
+  if (s.tiles()) return kTileStripRows;
   const int v = s.vectors;
-  if (s.source == WeightSource::codes) {
+  if (s.from<StreamedCodes>()) {
     const bool bytes = s.codec->stored_bits == 8;
     // Group sums beside the sums: 2 x 5 x 2 = 20, tables and pairs 9; f32 products need both halves of a pair.
-    if (avx512) return bytes ? 4 : s.dot ? 5 : 3;
-    return s.scale_in_loop ? 1 : 2;
+    if (avx512) return bytes ? 4 : s.pairs() ? 5 : 3;
+    return s.scale_in_loop() ? 1 : 2;
   }
-  if (s.scale_in_loop) return avx512 ? std::min(8, (30 - v) / (2 * v)) : 2;
+  if (s.scale_in_loop()) return avx512 ? std::min(8, (30 - v) / (2 * v)) : 2;
   // Beside the sums: W as it lies and taken apart, a pair of A, products.
-  if (s.integers && !s.dot) return std::clamp(((avx512 ? 32 : 16) - 2 * v - 2) / v, 1, 8);
-  const bool split_w = s.panel == PanelType::pairs && !s.dot;  // low and high halves of W
-  const bool split_a = s.a == DType::bf16 && !s.dot;           // and of A
+  if (s.unit == ProductUnit::int16) return std::clamp(((avx512 ? 32 : 16) - 2 * v - 2) / v, 1, 8);
+  const bool split_w = s.panel() == PanelType::pairs && !s.pairs();  // low and high halves of W
+  const bool split_a = s.a == DType::bf16 && !s.pairs();             // and of A
   const int free = (avx512 ? 31 : 15) - (split_w ? 2 : 1) * v - (split_a ? 2 : 1);
   return std::clamp(free / v, 1, 8);
 }
 
 // One row of bf16 decodes at the speed of memory only when little else is to do: several panels at a time share the
 // loads of A and give the sums eight independent chains.
-int wide_item(const GemmShape& s, int64_t m) {
-  return s.source == WeightSource::codes && s.dot && m == 1 && s.panels() >= 16 ? 4 : 1;
+int wide_item(const GemmShape& s, int64_t m) { return s.pairs() && m == 1 && s.panels() >= 16 ? 4 : 1; }
+
+// Measured on Zen 5 at one row of 4,096 k: 2 KB of each of four panels, 16 of one.
+int64_t choose_codes_ahead(int panels, const Target& target) {
+  if (!target.rates().fetches_codes) return 0;
+  return panels > 1 ? 2048 : 16384;
 }
 
 // Of an activation laid out at a time: 512 k of three vectors of f32 are 96 KB, which with as much of 256 rows of A
@@ -56,64 +43,49 @@ int wide_item(const GemmShape& s, int64_t m) {
 // items.
 constexpr int64_t kActivationBlock = 512;
 
-void choose_activation_blocks(GemmShape& s, bool a_by_columns) {
-  s.adds_blocks = s.k == 0 || s.k > kActivationBlock || a_by_columns;
-  s.block_k = s.adds_blocks ? kActivationBlock : s.k;
-  if (s.adds_blocks && s.n > 0) s.item_panels = s.panels() >= 16 ? 4 : s.panels() >= 8 ? 2 : 1;
+ActivationPanels choose_activation_blocks(const GemmShape& s, bool a_by_columns) {
+  if (s.k > 0 && s.k <= kActivationBlock && !a_by_columns) return {.block_k = s.k};
+  const int panels = s.n == 0 ? 1 : s.panels() >= 16 ? 4 : s.panels() >= 8 ? 2 : 1;
+  return {.block_k = kActivationBlock, .adds_blocks = true, .panels = panels};
 }
 
-void choose_source(GemmShape& s, const GemmPlan& plan, int64_t m, bool widens) {
-  if (plan.weights != GemmPlan::Weights::prepacked) {
-    s.source = WeightSource::activation;
-    s.panel = s.dot && plan.w == DType::bf16 ? PanelType::pairs : PanelType::f32;
-  } else if (!s.codec) {
-    s.panel = s.plain = s.integers ? PanelType::quads : plan.w == DType::bf16 ? PanelType::pairs : PanelType::f32;
-    s.keeps_panel = widens && m == 0 && s.panel == PanelType::pairs && !s.dot;
-  } else {
-    const bool few = m > 0;
-    const bool by_vector = !s.unaligned_groups && !s.indexes_scales();  // a vector of scales goes with whole chunks
-    const bool in_loop = few && by_vector && s.codec->decodes_in_loop();
-    s.source = in_loop ? WeightSource::codes : WeightSource::unpacked;
-    // Pairs must not straddle groups, and what columns of a vector don't share is folded into them.
-    const bool aligned = !s.unaligned_groups && (s.group == s.k || s.group % 2 == 0);
-    const bool pairs = s.codec->pairs && s.dot && (in_loop || (aligned && (by_vector || s.codec->folds_into_pairs)));
-    s.panel = pairs ? PanelType::pairs : PanelType::f32;
-    // Any scale folds into f32 as the format's own decode rule has it.
-    const bool folded = !in_loop && (s.panel == PanelType::f32 || s.codec->folds_into_pairs);
-    s.scale_in_loop = s.codec->scale.by != ScaleMeaning::By::none && !folded;
-  }
+bool by_vector(const PanelLayout& s) { return !s.unaligned_groups() && !s.indexes_scales(); }
+
+// Codes are decoded in the loop where rows are few and a vector of scales goes with whole chunks.
+PanelSource source_of(const PanelLayout& s, const GemmPlan& plan, int64_t m) {
+  if (plan.weights != GemmPlan::Weights::prepacked) return ActivationPanels();
+  if (!s.codec) return DensePanels();
+  if (m > 0 && by_vector(s) && s.codec->decodes_in_loop()) return StreamedCodes();
+  return UnpackedCodes();
+}
+
+// Of weights that are decoded: pairs must not straddle groups, and what columns of a vector don't share is folded into
+// them.
+bool decodes_to_pairs(const GemmShape& s) {
+  const bool aligned = !s.unaligned_groups() && (s.group == s.k || s.group % 2 == 0);
+  return s.codec->pairs && (s.from<StreamedCodes>() || (aligned && (by_vector(s) || s.codec->folds_into_pairs)));
 }
 
 // What is decoded at a time stays in the first-level cache, where the strips of the block read it: at most three
 // quarters of the smallest one (32 KB), whole groups or a part of one, and a divisor of k. Below 4 KB the sums would be
 // loaded and stored too often: then all of k.
 int64_t choose_block_k(const GemmShape& s) {
-  const int64_t k_bytes = s.row_bytes() / (s.panel == PanelType::f32 ? 1 : 2), chunk = s.codec->chunk_k();
+  const int64_t k_bytes = s.row_bytes() / (s.pairs() ? 2 : 1), chunk = s.codec->chunk_k();
   const int64_t most = 24 * 1024 / k_bytes, least = 4 * 1024 / k_bytes;
-  if (s.crossing_groups || s.k <= most) return s.k;
+  if (s.crossing_groups() || s.k <= most) return s.k;
   for (int64_t block = most / chunk * chunk; block >= least; block -= chunk)
-    if (s.k % block == 0 && block % (s.tiles ? kTileK : 2) == 0 &&
-        (block % s.group == 0 || (s.group % block == 0 && !s.unaligned_groups)))
+    if (s.k % block == 0 && block % (s.tiles() ? kTileK : 2) == 0 &&
+        (block % s.group == 0 || (s.group % block == 0 && !s.unaligned_groups())))
       return block;
   return s.k;
 }
 
-// How many rows of the scale grid a vector of columns may meet.
-int slots_of(const ScaleGrid& grid, int lanes, int64_t n) {
-  const int64_t rows = grid.rows;
-  if (rows == 0) return 1;
-  if (rows == 1) return lanes;
-  if (rows % lanes == 0 && n % lanes == 0) return 1;
-  if (lanes % rows == 0 && n % rows == 0) return static_cast<int>(lanes / rows);
-  return static_cast<int>((lanes - 2) / rows + 2);
-}
-
-void choose_scales(GemmShape& s, const Format& format) {
-  const ScaleGrid grid = scale_grid(format);
-  s.crossing_groups = grid.flattened && s.k % grid.columns != 0;
-  s.group = s.crossing_groups || (grid.columns > 0 && grid.columns < s.k) ? grid.columns : s.k;
-  s.unaligned_groups = s.crossing_groups || (s.group < s.k && s.group % s.codec->chunk_k() != 0);
-  s.slots = s.codec->scale.by == ScaleMeaning::By::none ? 1 : slots_of(grid, s.lanes, s.n);
+// But for what follows from the number of rows alone.
+GemmShape of_any_rows(GemmShape s) {
+  s.rows = 0;
+  if (auto* dense = std::get_if<DensePanels>(&s.source)) dense->fetches_next = false;
+  if (auto* codes = std::get_if<UnpackedCodes>(&s.source)) codes->fetches_next = false;
+  return s;
 }
 
 }  // namespace
@@ -136,12 +108,9 @@ Strips strips_of(int64_t rows, int most) {
 }
 
 bool multiplies_as_many(const GemmPlan& plan, const Target& target, int64_t m) {
-  const GemmShape many = gemm_shape(plan, target);
-  for (; m <= kFewRows; ++m) {
-    GemmShape few = gemm_shape(plan, target, m);
-    few.rows = many.rows, few.fetches_panel = many.fetches_panel;
-    if (few != many) return false;
-  }
+  const GemmShape many = of_any_rows(gemm_shape(plan, target));
+  for (; m <= kFewRows; ++m)
+    if (of_any_rows(gemm_shape(plan, target, m)) != many) return false;
   return true;
 }
 
@@ -149,8 +118,8 @@ bool multiplies_as_many(const GemmPlan& plan, const Target& target, int64_t m) {
 // scales in the loop each group starts new ones, so neighbouring groups overlap and two are enough; more would only add
 // up; 16 registers have no room for more than two while decoding.
 int tile_chains(const GemmShape& s, int64_t sums, bool avx512) {
-  if (s.source == WeightSource::activation || (s.integers && !s.dot)) return 1;  // words are added in one cycle
-  const int64_t most = s.scale_in_loop || (s.source == WeightSource::codes && !avx512) ? 2 : 4;
+  if (s.from<ActivationPanels>() || s.unit == ProductUnit::int16) return 1;  // words are added in one cycle
+  const int64_t most = s.scale_in_loop() || (s.from<StreamedCodes>() && !avx512) ? 2 : 4;
   return static_cast<int>(std::clamp<int64_t>(ceil_div(8, sums), 1, most));
 }
 
@@ -159,36 +128,58 @@ int64_t GemmShape::block_rows(int64_t m) const {
   return round_up(ceil_div(m, blocks), 8);
 }
 
-int64_t GemmShape::scales_offset() const {
-  if (!codec) return rows_of(plain, k) * row_bytes();
-  return (unaligned_groups ? code_rows(k) : k / group * code_rows(group) + code_rows(k % group)) * row_bytes();
+int64_t GemmShape::block_k() const {
+  if (const auto* dense = from<DensePanels>()) return dense->block_k;
+  if (const auto* codes = from<UnpackedCodes>()) return codes->block_k;
+  if (const auto* activation = from<ActivationPanels>()) return activation->block_k;
+  return k;
 }
 
-int64_t GemmShape::numbers_offset() const { return round_up(scales_offset() + groups() * scale_row_bytes(), 4); }
-
-int64_t GemmShape::global_offset() const { return numbers_offset() + (indexes_scales() ? panel_columns() * 4 : 0); }
-
-int64_t GemmShape::panel_bytes() const {
-  if (plain == PanelType::quads) return round_up(scales_offset() + row_bytes(), 64);
-  return round_up(codec ? global_offset() + (codec->has_global ? 4 : 0) : scales_offset(), 64);
+bool GemmShape::adds_blocks() const {
+  if (const auto* activation = from<ActivationPanels>()) return activation->adds_blocks;
+  return block_k() < k;
 }
 
-int64_t GemmShape::unpacked_bytes() const { return round_up(rows_of(panel, block_k) * row_bytes(), 64); }
+int GemmShape::item_panels() const {
+  if (const auto* codes = from<StreamedCodes>()) return codes->panels;
+  const auto* activation = from<ActivationPanels>();
+  return activation ? activation->panels : 1;
+}
+
+bool GemmShape::fetches_next() const {
+  if (const auto* dense = from<DensePanels>()) return dense->fetches_next;
+  const auto* codes = from<UnpackedCodes>();
+  return codes && codes->fetches_next;
+}
+
+void GemmShape::take_all_k() {
+  if (auto* dense = std::get_if<DensePanels>(&source)) dense->block_k = k;
+  if (auto* codes = std::get_if<UnpackedCodes>(&source)) codes->block_k = k;
+}
+
+int64_t GemmShape::unpacked_bytes() const { return round_up(rows_of(panel(), block_k()) * row_bytes(), 64); }
 
 int64_t GemmShape::rows_bytes(int64_t block_rows) const {
-  if (copies_columns) return round_up(block_k * column_bytes(block_rows), 64);
-  if (copies_codes()) return round_up(round_up(block_rows, lanes) * code_row_bytes(), 64);
-  if (!widens_rows && !turns_rows) return 0;
-  const int64_t columns = source == WeightSource::activation && adds_blocks ? block_k : k;
-  return round_up(round_up(block_rows, lanes) * columns * size_bytes(a), 64);
+  const int64_t stored = round_up(block_rows, lanes);
+  switch (left) {
+    case LeftRows::as_they_lie:
+      return 0;
+    case LeftRows::columns:
+      return round_up(block_k() * column_bytes(block_rows), 64);
+    case LeftRows::codes:
+      return round_up(stored * code_row_bytes(), 64);
+    case LeftRows::widened:
+    case LeftRows::turned:
+      return round_up(stored * (from<ActivationPanels>() ? block_k() : k) * size_bytes(a), 64);
+  }
+  CHECK(false);
 }
 
 int64_t GemmShape::scratch_bytes(int64_t block_rows) const {
   const int64_t rows = rows_bytes(block_rows);
-  const int64_t sums = adds_blocks ? item_panels * block_rows * row_bytes() : 0;
-  if (source == WeightSource::dense || source == WeightSource::codes)
-    return rows + sums + (keeps_panel ? k * row_bytes() : 0);
-  return rows + sums + unpacked_bytes();
+  const int64_t sums = adds_blocks() ? item_panels() * block_rows * row_bytes() : 0;
+  if (const auto* dense = from<DensePanels>()) return rows + sums + (dense->keeps ? k * row_bytes() : 0);
+  return rows + sums + (from<StreamedCodes>() ? 0 : unpacked_bytes());
 }
 
 Support gemm_support(const GemmPlan& plan, const Target&) {
@@ -220,10 +211,21 @@ Support gemm_support(const GemmPlan& plan, const Target&) {
 
 namespace {
 
-// Measured on Zen 5 at one row of 4,096 k: 2 KB of each of four panels, 16 of one.
-int64_t choose_codes_ahead(const GemmShape& s, const Target& target) {
-  if (s.source != WeightSource::codes || !target.rates().fetches_codes) return 0;
-  return s.item_panels > 1 ? 2048 : 16384;
+ProductUnit choose_unit(GemmShape s, const GemmPlan& plan, const Target& target, int64_t m, bool widens, bool tiles) {
+  if (plan.multiplies_codes())
+    return tiles ? ProductUnit::int8_tiles : target.byte_unit() ? ProductUnit::int8 : ProductUnit::int16;
+  const bool pairs = plan.a == DType::bf16 && (s.codec ? decodes_to_pairs(s) : plan.w == DType::bf16);
+  if (!pairs) return ProductUnit::f32;
+  s.unit = ProductUnit::bf16_tiles;
+  if (tiles && tiles_can(s)) return s.unit;
+  const int vectors = plan.weights == GemmPlan::Weights::prepacked ? s.vectors : 2;  // for any n
+  return dot_pays(target, m, vectors, widens) ? ProductUnit::bf16 : ProductUnit::f32;
+}
+
+LeftRows choose_left(const GemmShape& s, const GemmPlan& plan, bool widens) {
+  if (s.integers()) return s.tiles() && s.k % step_k(s.plain) == 0 ? LeftRows::as_they_lie : LeftRows::codes;
+  if (plan.a_by_columns) return plan.a == DType::bf16 ? LeftRows::turned : LeftRows::columns;
+  return widens && plan.a == DType::bf16 && !s.pairs() ? LeftRows::widened : LeftRows::as_they_lie;
 }
 
 constexpr int64_t kLeastFetched = 64;  // k, below which what a strip costs beside its products would grow
@@ -232,52 +234,45 @@ constexpr int64_t kLeastFetched = 64;  // k, below which what a strip costs besi
 // A stay in the second-level cache beside the panel for K up to about 1500; beyond, A streams from the third at a few
 // GB/s. Building a panel in scratch costs about as much as multiplying 8 rows, so such blocks are larger.
 int64_t choose_rows(const GemmShape& s, const Target& target) {
-  if (s.source != WeightSource::dense) return 256;
-  return s.tiles ? choose_tile_rows(s, target) : 128;
+  if (!s.from<DensePanels>()) return 256;
+  return s.tiles() ? choose_tile_rows(s, target) : 128;
 }
 
 // What a block of rows multiplies comes from memory, as all weights of a network seldom stay in a cache: the next panel
 // while this one is multiplied. Tiles fetch the next block of k.
-bool fetches_panel(const GemmShape& s) {
-  const bool reads_panels = s.source == WeightSource::dense || s.source == WeightSource::unpacked;
-  return reads_panels && !s.tiles && !s.adds_blocks && !s.scale_in_loop && s.k >= kLeastFetched;
+bool fetches_panel(const GemmShape& s, int64_t m, int64_t block_k) {
+  return m == 0 && !s.tiles() && block_k == s.k && !s.scale_in_loop() && s.k >= kLeastFetched;
+}
+
+// How the source that a shape has is read.
+PanelSource choose_source(const GemmShape& s, const GemmPlan& plan, const Target& target, int64_t m, bool widens) {
+  if (s.from<ActivationPanels>()) return choose_activation_blocks(s, plan.a_by_columns);
+  if (s.from<StreamedCodes>()) {
+    const int panels = wide_item(s, m);
+    return StreamedCodes{.panels = panels, .ahead = choose_codes_ahead(panels, target)};
+  }
+  if (s.from<UnpackedCodes>()) {
+    const int64_t block_k = choose_block_k(s);
+    return UnpackedCodes{.block_k = block_k, .fetches_next = fetches_panel(s, m, block_k)};
+  }
+  const int64_t block_k = s.tiles() ? choose_tile_block(s) : s.k;
+  return DensePanels{.block_k = block_k,
+                     .keeps = widens && m == 0 && s.plain == PanelType::pairs && !s.pairs(),
+                     .fetches_next = fetches_panel(s, m, block_k)};
 }
 
 GemmShape shape_of(const GemmPlan& plan, const Target& target, int64_t m, int shrink, bool widens, bool tiles) {
   CHECK(m <= kFewRows);
-  const bool avx512 = target.avx512();
-  GemmShape s;
-  s.n = plan.n, s.k = plan.k, s.a = plan.a;
-  s.integers = plan.multiplies_codes();
-  s.lanes = target.lanes();
-  s.vectors = choose_vectors(plan, avx512, s.lanes);
-  s.tiles = tiles, s.fills_steps = plan.by_tiles;
-  s.dot = plan.a == DType::bf16 && (!plan.w_format.empty() || plan.w == DType::bf16) &&
-          (tiles || dot_pays(target, m, plan.weights == GemmPlan::Weights::prepacked ? s.vectors : 2,
-                             widens));  // for any n
-  if (!plan.w_format.empty()) {
-    const Format format = parse_format(plan.w_format);
-    s.codec = weight_codec(format, target);
-    choose_scales(s, format);
-  }
-  choose_source(s, plan, m, widens);
-  if (tiles && !tiles_can(s)) return shape_of(plan, target, m, shrink, widens, false);
-  s.dot = s.integers ? tiles || target.byte_unit() : s.dot && s.panel == PanelType::pairs;
-  if (s.integers && !tiles) s.offset = s.dot && plan.a == DType::i8, s.a = s.dot ? DType::u8 : DType::i16;
-  s.widens_rows = widens && plan.a == DType::bf16 && !s.dot;
-  s.turns_rows = plan.a_by_columns && plan.a == DType::bf16;
-  s.copies_columns = plan.a_by_columns && !s.turns_rows;
-  s.widens_rows &= !s.turns_rows;
-  if (s.widens_rows || (s.turns_rows && !s.dot)) s.a = DType::f32;
-  s.rows = balanced_rows(most_rows(s, avx512), m);
-  s.item_panels = wide_item(s, m);
-  s.codes_ahead = choose_codes_ahead(s, target);
-  s.block_k = s.source == WeightSource::unpacked ? choose_block_k(s) : s.tiles ? choose_tile_block(s) : s.k;
-  s.adds_blocks = s.block_k < s.k;
+  GemmShape s{panel_layout(plan, target)};
+  s.source = source_of(s, plan, m);
+  s.unit = choose_unit(s, plan, target, m, widens, tiles);
+  s.left = choose_left(s, plan, widens);
+  const bool widened = s.left == LeftRows::widened || (s.left == LeftRows::turned && !s.pairs());
+  s.a = widened ? DType::f32 : s.unit == ProductUnit::int16 ? DType::i16 : plan.a;
+  s.rows = balanced_rows(most_rows(s, target.avx512()), m);
+  s.source = choose_source(s, plan, target, m, widens);
   s.most_rows = choose_rows(s, target);
-  s.fetches_panel = m == 0 && fetches_panel(s);
-  if (s.source == WeightSource::activation) choose_activation_blocks(s, plan.a_by_columns);
-  s.chains = tile_chains(s, int64_t{s.rows} * s.vectors * s.item_panels, avx512);
+  s.chains = tile_chains(s, int64_t{s.rows} * s.vectors * s.item_panels(), target.avx512());
   for (int i = 0; i < shrink && s.rows > 1; ++i) s.rows = balanced_rows(s.rows - 1, m);  // bits stay the same
   return s;
 }

@@ -1,14 +1,6 @@
 // What planner, prepack and code generator agree on for a matrix product: the tile, the layout of weight panels, where
 // codes are decoded, and how the work falls into items.
 //
-// W is cut into panels of `vectors * lanes` outputs (columns of the result). A panel is a sequence of rows of 32-bit
-// lanes, one lane a column: f32, one row per k; bf16 pairs, one row per two k; codes that are multiplied as such
-// (quads), one row per four k, followed by what corrects the sums of each column; codes, chunk_rows() rows per
-// chunk_k() k of a scale group, each group starting a new chunk, followed by the scales of the panel, one row per
-// group, and by what the columns are numbered with, where fewer scales than columns lie in a row. Panels start on 64
-// bytes. The layout depends on the plan's n, k, formats and the target only, never on M: kernels for different M read
-// the same prepacked weights.
-//
 // What decides bits (where codes are decoded, the unit of the products, how many chains a sum runs in) follows from M
 // by a rule that whoever makes a call and every kernel share: a few rows each have a shape of their own, more have one.
 // Rows of a block are cut into strips of nearly equal height, which decides no bits.
@@ -29,14 +21,12 @@
 // them where they lie if a row has whole steps.
 #pragma once
 
-#include <memory>
-#include <vector>
+#include <variant>
 
 #include "base/multiples.h"
 #include "base/peaks.h"
-#include "device/x86/amx/tile_sizes.h"
+#include "device/x86/gemm/panel_layout.h"
 #include "device/x86/target.h"
-#include "device/x86/weight_codec.h"
 #include "kernels/gemm/plan.h"
 
 namespace hone {
@@ -52,80 +42,83 @@ constexpr int64_t kFewRows = 8;
 // lines, so that eight strips of rows that share these lines each fetch them again. Measured: 72 GFLOP/s so, 93 else.
 constexpr int64_t kCrowded = 2048;
 
-enum class PanelType : uint8_t { f32, pairs, quads };  // what the multiplying loop reads
-enum class WeightSource : uint8_t {
-  dense,      // panels as they lie in prepacked memory
-  codes,      // decoded in the multiplying loop (few rows: weights are streamed once)
-  unpacked,   // a panel of codes is decoded to scratch, then multiplied (many rows)
-  activation  // a panel, or block_k of it, is built in scratch from a matrix that is not constant
+// Where what is multiplied comes from, and what a kernel does with it.
+struct DensePanels {          // as they lie in prepacked memory
+  int64_t block_k = 0;        // multiplied at a time
+  bool keeps = false;         // the first strip's tile leaves pairs in scratch as f32 for the others
+  bool fetches_next = false;  // from memory, while a block of rows meets this one
+  bool operator==(const DensePanels&) const = default;
 };
+struct StreamedCodes {  // decoded in the multiplying loop, for few rows: weights are read once
+  int panels = 1;       // in an item: multiplied by one wide tile
+  int64_t ahead = 0;    // so many bytes before they are decoded they are fetched
+  bool operator==(const StreamedCodes&) const = default;
+};
+struct UnpackedCodes {        // decoded to scratch, then multiplied, for many rows
+  int64_t block_k = 0;        // at a time, a divisor of k
+  bool fetches_next = false;  // as of dense panels
+  bool operator==(const UnpackedCodes&) const = default;
+};
+struct ActivationPanels {    // built in scratch from a matrix that is not constant
+  int64_t block_k = 0;       // at a time
+  bool adds_blocks = false;  // k may be more, or open
+  // In an item: one after the other by what a block of k is of A, which so is read once.
+  int panels = 1;
+  bool operator==(const ActivationPanels&) const = default;
+};
+using PanelSource = std::variant<DensePanels, StreamedCodes, UnpackedCodes, ActivationPanels>;
 
-struct GemmShape {
-  int64_t n = 0, k = 0;
-  int lanes = 0, vectors = 0, rows = 0;  // a tile is at most rows x (vectors * lanes)
-  int chains = 1;                        // a sum is the sum of so many, whose products lie as far apart in k
-  bool integers = false;                 // codes are multiplied
-  bool offset = false;                   // those of A 128 too large
-  bool dot = false;                      // dot products of the CPU are used, of bf16 or of bytes
-  bool tiles = false;                    // by tile registers
-  bool fills_steps = false;              // panels of pairs and of quads have whole steps
-  DType a = DType::f32;                  // as it is multiplied
-  bool widens_rows = false;              // rows of bf16 are made f32 in scratch first
-  PanelType panel = PanelType::f32;      // of W as it is multiplied
-  PanelType plain = PanelType::f32;      // of plain constant weights as they lie
-  bool keeps_panel = false;              // the first strip's tile leaves them in scratch as f32 for the others
-  bool fetches_panel = false;            // the next one, from memory, while a block of rows meets this one
-  WeightSource source = WeightSource::dense;
-  std::shared_ptr<const WeightCodec> codec;  // null: plain weights
-  int64_t group = 0;                         // k per scale; k when there is one scale or none
-  bool unaligned_groups = false;             // groups end inside a chunk: codes lie as if there were none
-  bool crossing_groups = false;  // a column's first group has begun in the columns before it, k by k as its number says
-  int slots = 0;  // scales in a row of one vector of columns; where they are some, numbers say whose is whose
-  bool scale_in_loop = false;  // sums of a group are scaled in the loop; otherwise scales are in the panel
-  // Decoded or built in scratch at a time, then multiplied and added. Unpacked: a divisor of k. Activation: k may be
-  // more, or open.
-  int64_t block_k = 0;
-  int64_t most_rows = 0;     // of A in an item, about
-  bool adds_blocks = false;  // sums of a block of rows are kept in scratch from one block of k to the next
-  // Panels of W in an item. Codes: multiplied by one wide tile. Activation: one after the other by what a block of k is
-  // of A, which so is read once.
-  int item_panels = 1;
-  int64_t codes_ahead = 0;  // so many bytes before they are decoded in the loop they are fetched
-  bool turns_rows = false;  // A by columns, of bf16: what a block of k is of it becomes rows in scratch first
-  // A by columns, of f32: where they lie a multiple of kCrowded bytes apart, it is copied to scratch first.
-  bool copies_columns = false;
+// What becomes of rows of A, in scratch, before they meet a panel.
+enum class LeftRows : uint8_t {
+  as_they_lie,
+  widened,  // bf16 becomes f32
+  turned,   // A by columns, of bf16: what a block of k is of it becomes rows
+  columns,  // A by columns, of f32: read so, and copied where they lie a multiple of kCrowded bytes apart
+  codes     // laid out as code_form() says
+};
+enum class CodeForm : uint8_t { bytes, offset_bytes, words };  // offset: by 128
 
-  int64_t panel_columns() const { return int64_t{vectors} * lanes; }
-  int64_t panels() const { return (n + panel_columns() - 1) / panel_columns(); }
-  int64_t groups() const { return group ? (k + group - 1) / group + crossing_groups : 0; }  // that a column has part in
-  // Rows of codes that k elements from the start of a group make.
-  int64_t code_rows(int64_t elems) const {
-    return (elems + codec->chunk_k() - 1) / codec->chunk_k() * codec->chunk_rows();
+// How one kernel multiplies rows by panels.
+struct GemmShape : PanelLayout {
+  int rows = 0;    // a tile is at most rows x panel_columns()
+  int chains = 1;  // a sum is the sum of so many, whose products lie as far apart in k
+  ProductUnit unit = ProductUnit::f32;
+  DType a = DType::f32;  // as it is multiplied: i16 where codes are words
+  LeftRows left = LeftRows::as_they_lie;
+  PanelSource source;
+  int64_t most_rows = 0;  // of A in an item, about
+
+  template <class Source>
+  const Source* from() const {
+    return std::get_if<Source>(&source);
   }
-  bool indexes_scales() const { return crossing_groups || (slots > 1 && slots < lanes); }
-  int64_t level_bytes() const { return int64_t{slots} * codec->scale_bytes(); }  // of one level of a vector's scales
-  int64_t zero_points_offset() const { return codec->levels * level_bytes(); }   // behind them
-  int64_t scale_vector_bytes() const { return zero_points_offset() + int64_t{slots} * codec->zero_point_bytes; }
-  int64_t scale_row_bytes() const { return vectors * scale_vector_bytes(); }
+  bool integers() const { return is_integer(unit); }
+  bool tiles() const { return unit == ProductUnit::bf16_tiles || unit == ProductUnit::int8_tiles; }
+  bool pairs() const { return unit == ProductUnit::bf16 || unit == ProductUnit::bf16_tiles; }
+  PanelType panel() const {  // as it is multiplied
+    return from<DensePanels>() ? plain : pairs() ? PanelType::pairs : PanelType::f32;
+  }
+  // Sums of a group are scaled in the loop; otherwise scales are folded into what is decoded.
+  bool scale_in_loop() const {
+    return codec && codec->scale.by != ScaleMeaning::By::none &&
+           (from<StreamedCodes>() || (pairs() && !codec->folds_into_pairs));
+  }
   // Where only the tensor's global scale is left for the sums to be multiplied by.
-  bool global_in_sums() const {
-    return codec && codec->has_global &&
-           (scale_in_loop || (source == WeightSource::unpacked && panel == PanelType::pairs));
+  bool global_in_sums() const { return codec && codec->has_global && (scale_in_loop() || unpacks_pairs()); }
+  bool unpacks_pairs() const { return from<UnpackedCodes>() && pairs(); }
+  CodeForm code_form() const {
+    if (unit == ProductUnit::int16) return CodeForm::words;
+    return unit == ProductUnit::int8 && a == DType::i8 ? CodeForm::offset_bytes : CodeForm::bytes;
   }
-  int64_t panel_items() const { return (panels() + item_panels - 1) / item_panels; }  // items in a block of rows
-  int64_t row_bytes() const { return panel_columns() * 4; }
-  int64_t step_k() const { return integers ? kTileStepBytes : kTileK; }  // of tiles
-  int64_t rows_of(PanelType type, int64_t elems) const {                 // of lanes that so many k make
-    if (type == PanelType::f32) return elems;
-    return ceil_div(fills_steps ? round_up(elems, step_k()) : elems, int64_t{type == PanelType::quads ? 4 : 2});
-  }
-  bool copies_codes() const { return integers && (!tiles || k % step_k() != 0); }
-  int64_t code_row_bytes() const { return round_up(k, tiles ? step_k() : 4) * size_bytes(a); }  // of those in scratch
-  int64_t scales_offset() const;                 // bytes of codes in a prepacked panel; of quads: before corrections
-  int64_t numbers_offset() const;                // of the columns' numbers (i32) in a prepacked panel
-  int64_t global_offset() const;                 // of the tensor's global scale (f32) in a prepacked panel
-  int64_t panel_bytes() const;                   // of a prepacked panel
-  int64_t unpacked_bytes() const;                // of block_k of a panel in scratch
+  int64_t code_row_bytes() const { return round_up(k, tiles() ? step_k(plain) : 4) * size_bytes(a); }  // in scratch
+
+  int64_t block_k() const;    // of W at a time
+  bool adds_blocks() const;   // sums of a block of rows are kept in scratch from one block of k to the next
+  int item_panels() const;    // panels of W in an item
+  bool fetches_next() const;  // panel
+  void take_all_k();          // of constant weights in one block
+  int64_t panel_items() const { return (panels() + item_panels() - 1) / item_panels(); }  // items in a block of rows
+  int64_t unpacked_bytes() const;                // of block_k() of a panel in scratch
   int64_t rows_bytes(int64_t block_rows) const;  // of the rows of A in scratch, first of all; a block of k of them
   int64_t column_bytes(int64_t block_rows) const { return round_up(block_rows, lanes) * 4 + 64; }  // of a copied column
   int64_t scratch_bytes(int64_t block_rows) const;  // and of a panel or a part of it, and of the sums of its blocks
@@ -133,16 +126,11 @@ struct GemmShape {
   bool operator==(const GemmShape&) const = default;
 };
 
-inline ProductUnit unit_of(const GemmShape& s) {
-  if (s.integers) return s.tiles ? ProductUnit::int8_tiles : s.dot ? ProductUnit::int8 : ProductUnit::int16;
-  return s.tiles ? ProductUnit::bf16_tiles : s.dot ? ProductUnit::bf16 : ProductUnit::f32;
-}
-
 Support gemm_support(const GemmPlan& plan, const Target& target);
 // For m rows of A; 0: more than kFewRows. `shrink`: how many times the tile has been made smaller than the rule's
 // choice (X86KernelDef::can_shrink).
 GemmShape gemm_shape(const GemmPlan& plan, const Target& target, int64_t m = 0, int shrink = 0);
-// Of whoever multiplies its rows where they lie, as convolutions do, or only lays weights out: nothing is widened.
+// Of whoever multiplies its rows where they lie, as convolutions do: nothing is widened.
 GemmShape panel_shape(const GemmPlan& plan, const Target& target);
 inline int64_t gemm_case(int64_t m) { return m <= kFewRows ? m : 0; }  // what gemm_shape() asks for
 int tile_chains(const GemmShape& shape, int64_t sums, bool avx512);    // of a tile with so many sums

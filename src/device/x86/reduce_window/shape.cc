@@ -99,14 +99,14 @@ int64_t channel_blocks(const ReduceWindowPlan& plan, const Target& target) {
 
 GemmShape weight_shape(const ReduceWindowPlan& plan, const Target& target) {
   GemmShape shape = panel_shape(window_weights(plan), target);
-  shape.block_k = shape.k;  // all taps are decoded before the first is used
+  shape.take_all_k();  // all taps are decoded before the first is used
   return shape;
 }
 
 int64_t weight_row_bytes(const ReduceWindowPlan& plan, const Target& target) {
   if (plan.w_format.empty()) return window_weight_pitch(plan.channels) * 4;
-  const GemmShape shape = weight_shape(plan, target);
-  return shape.panels() * shape.row_bytes();
+  const PanelLayout layout = panel_layout(window_weights(plan), target);
+  return layout.panels() * layout.row_bytes();
 }
 
 }  // namespace hone

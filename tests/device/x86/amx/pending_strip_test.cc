@@ -44,7 +44,7 @@ class EpilogueRunner {
         w_(w),
         bias_(bias),
         packed_(lay_out(plan_, target, w, 1)) {
-    EXPECT_TRUE(gemm_shape(plan_, target).tiles);
+    EXPECT_TRUE(gemm_shape(plan_, target).tiles());
   }
 
   // "" or the first output that is wrong.
@@ -127,7 +127,7 @@ TEST(PendingStrip, MayBeOfAnotherBatch) {
       GemmPlan plan = plain_plan(n, k, DType::bf16, DType::bf16);
       plan.weights = GemmPlan::Weights::activation_nk;
       plan = for_target(plan, target);
-      ASSERT_TRUE(gemm_shape(plan, target).tiles);
+      ASSERT_TRUE(gemm_shape(plan, target).tiles());
       CompiledPlan kernel(plan, target);
       const Tensor a = small_integers(DType::bf16, {kBatches * m, k}, rng),
                    w = small_integers(DType::bf16, {kBatches * n, k}, rng);

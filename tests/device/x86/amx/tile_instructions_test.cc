@@ -8,12 +8,12 @@
 #include <bit>
 #include <thread>
 
+#include "tests/device/x86/amx/tile_decoder.h"
+#include "tests/device/x86/amx/trapped_tiles.h"
 #include "tests/device/x86/attention_run.h"
 #include "tests/device/x86/block_gemm_run.h"
 #include "tests/device/x86/codes_run.h"
 #include "tests/device/x86/conv_run.h"
-#include "tests/device/x86/amx/tile_decoder.h"
-#include "tests/device/x86/amx/trapped_tiles.h"
 
 namespace hone::test {
 namespace {
@@ -121,7 +121,7 @@ TEST_F(GemmByTiles, PackedWeights) {
       if (!fits_tiles(plan, target_with_tiles())) continue;
       const Tensor w = pack(parse_format(format), random_tensor(DType::f32, {n, k}, rng_));
       const Tensor a = random_tensor(DType::bf16, {m, k}, rng_);
-      (gemm_shape(for_target(plan, target_with_tiles()), target_with_tiles()).scale_in_loop ? in_loop : in_panel) =
+      (gemm_shape(for_target(plan, target_with_tiles()), target_with_tiles()).scale_in_loop() ? in_loop : in_panel) =
           true;
       const std::vector<float> got = check(plan, a, w, what);
       EXPECT_EQ(first_fault(got, reference_products(a, w), k), "") << what;

@@ -8,12 +8,12 @@
 #include <sstream>
 
 #include "base/float_bits.h"
-#include "device/x86/machine.h"
-#include "device/x86/registry.h"
 #include "device/x86/amx/tile_file.h"
 #include "device/x86/amx/tile_registers.h"
 #include "device/x86/attention/shape.h"
 #include "device/x86/conv/shape.h"
+#include "device/x86/machine.h"
+#include "device/x86/registry.h"
 #include "tests/device/x86/gemm_run.h"
 
 namespace hone::test {
@@ -32,8 +32,9 @@ Target with_amx() {
 }
 
 std::string assembly_of(const KernelPlan& plan, const Target& target) {
-  return ObjectCompiler(code_machine(target)).assembly(
-      [&](LlvmEmitter& e) { device_x86::find(plan.kernel())->emit(e, plan, "product", 0); });
+  return ObjectCompiler(code_machine(target)).assembly([&](LlvmEmitter& e) {
+    device_x86::find(plan.kernel())->emit(e, plan, "product", 0);
+  });
 }
 
 void expect_instructions(const std::string& text, const char* dot = "tdpbf16ps") {
@@ -129,7 +130,7 @@ TEST(TileProduct, StoresTheStripBeforeInTheFirstStepOfAWindowAndFinishesItInTheO
 TEST(TileProduct, StoresSumsAtOnceWhereVectorsScaleThem) {
   GemmPlan plan = plain_plan(384, 384, DType::bf16, DType::f32);
   plan.w_format = "int4.g32", plan.rows = {.least = 9};
-  ASSERT_TRUE(gemm_shape(for_target(plan, with_amx()), with_amx()).scale_in_loop);
+  ASSERT_TRUE(gemm_shape(for_target(plan, with_amx()), with_amx()).scale_in_loop());
   const std::string text = assembly_of(for_target(plan, with_amx()), with_amx());
   EXPECT_THAT(steps_of(text, "product_tiles"), StartsWith("zzzzddddssss"));
 }
@@ -149,8 +150,8 @@ TEST(TileProduct, IsNotOfWhatNeedsF32) {
     EXPECT_FALSE(fits_tiles(plain_plan(384, 384, a, w), with_amx()));
   GemmPlan few = plain_plan(384, 384, DType::bf16, DType::bf16);
   few.by_tiles = true;
-  EXPECT_TRUE(gemm_shape(few, with_amx()).tiles);
-  EXPECT_FALSE(gemm_shape(few, with_amx(), 8).tiles) << "a few rows stream weights";
+  EXPECT_TRUE(gemm_shape(few, with_amx()).tiles());
+  EXPECT_FALSE(gemm_shape(few, with_amx(), 8).tiles()) << "a few rows stream weights";
   EXPECT_EQ(prepacked_bytes(few, with_amx()), 384 * 384 * 2);
 }
 
