@@ -206,6 +206,23 @@ TEST(OpenSizes, SizesThatDoNotFitARuleAreErrors) {
   EXPECT_EQ(error(product, {{"x", zeros({3, 8})}, {"y", zeros({8, 2})}}), "");
 }
 
+// The slice has one size whatever it is a slice of.
+TEST(OpenSizes, SlicesOfOneSizeArePaddedWhateverTheyAreOf) {
+  const Graph graph = parse(R"(graph g {
+    %x : f32[N,3] = input "x"
+    %last = slice %x {axes=[0], starts=[-1], ends=[4611686018427387904]}
+    %y = pad %last {pads=[1, 0, 0, 2]}
+    return %y as "y"
+  })");
+  Session session(graph, uncached());
+  for (int64_t rows : {2, 1, 5}) {
+    Philox rng(7);
+    const Tensor x = random_floats(rng, {rows, 3}, DType::f32, -1, 1);
+    Session reference(graph, {.optimise = 0});
+    expect_same_bits(session.run({{"x", x}}), reference.run({{"x", x}}), fmt::format("{} rows", rows));
+  }
+}
+
 TEST(OpenSizes, SizesThatAPlanCannotHoldAreAnError) {
   const Graph graph = parse_seeded(R"(graph g {
     %x : f32[N] = input "x"

@@ -70,6 +70,7 @@ Source source_of(const Lowering& lowering, ValueId v) {
   };
   const NodeId n = lowering.graph.producer(v);
   if (n == kNone || lowering.graph.node(n).op != &slice_def) return lies(v);
+  if (!is_constant(lowering.shape(lowering.graph.operand(n, 0)))) return lies(v);  // though its slice has one size
   Source source = lies(lowering.graph.operand(n, 0));
   const KnownArguments known = known_arguments(lowering, n);
   std::vector<std::vector<int64_t>> shapes(known.operands.size());
