@@ -299,9 +299,11 @@ void time_columns(KernelBench& bench, int64_t rows, int64_t columns, bool produc
   const Tensor a = random_tensor(DType::f32, {rows, columns}), b = random_tensor(DType::f32, {rows, columns});
   const Tensor parts(DType::f32, {parts_bytes(columns, 2) / 4});
   Compiled code(plan);
-  KernelArgs args;
-  args.pointers = {bytes_of(a), bytes_of(products ? b : parts), bytes_of(parts)};
-  args.dims = {rows, columns, 1, 0, 0, columns, products ? columns : 0};
+  KernelArgs args = to_args(ColumnsArgs{.values = {bytes_of(a), bytes_of(products ? b : parts), bytes_of(parts)},
+                                        .rows = rows,
+                                        .columns = columns,
+                                        .matrices = 1,
+                                        .operands = {columns, products ? columns : 0}});
   const int64_t items = code.prepare(args).items;
   against_reading(bench, name, static_cast<size_t>(rows * columns * (products ? 8 : 4)), code,
                   [&] { code.run(args, items); });
