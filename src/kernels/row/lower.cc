@@ -104,7 +104,10 @@ class RowExpressions {
   std::vector<NodeId> sums_;
 };
 
-// The second step of a group with sums of columns, which joins the parts that the first leaves.
+// The second step of a group with sums of columns, which joins the parts that the first leaves. Both have the sizes of
+// the first.
+static_assert(place_of<&RowArgs::rows> == place_of<&ColumnsArgs::rows> &&
+              place_of<&RowArgs::length> == place_of<&ColumnsArgs::columns>);
 StepDraft joining_step(const Lowering& lowering, StepDraft step, const std::vector<NodeId>& sums) {
   step.pointers.clear(), step.overwritable.clear();
   ColumnsPlan plan;
