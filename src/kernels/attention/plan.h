@@ -53,11 +53,12 @@ struct AttentionPlan {
 
 inline constexpr int64_t kSeesAll = int64_t{1} << 40;  // `before` and `behind` without a limit: beyond every length
 
+// Pointers but q, k, v and out may be null.
 struct AttentionArgs {
   void *q = nullptr, *k = nullptr, *v = nullptr, *mask = nullptr, *out = nullptr, *sinks = nullptr;
   void* shared = nullptr;
   void *k_scales = nullptr, *k_zero_points = nullptr, *v_scales = nullptr, *v_zero_points = nullptr;
-  void* table = nullptr;                                 // all but q, k, v and out may be null
+  void* table = nullptr;
   int64_t batches = 0, queries = 0, keys = 0;            // B, S, T
   int64_t q_row = 0, k_row = 0, v_row = 0, out_row = 0;  // row strides, in elements
   std::array<int64_t, 3> mask_strides{};                 // for b, h, s: elements, 0 = broadcast; t is contiguous
