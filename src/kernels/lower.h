@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "device/args.h"
 #include "device/device.h"
 #include "ir/graph.h"
 #include "kernels/fusion.h"
@@ -50,6 +51,18 @@ struct StepCall {
   SharedVector<std::string> refused;  // other ways to compute this, each with the reason against it
   KernelDims dims{};
   int64_t shared_bytes = 0;  // of Plane::shared
+
+  // The sizes among the arguments of a class (device/args.h).
+  template <HasPlaces Args>
+  Args args() const {
+    return from_args<Args>({.pointers = {}, .dims = dims});
+  }
+  template <HasPlaces Args>
+  void set(const Args& named) {
+    KernelArgs args{.pointers = {}, .dims = dims};
+    write_args(named, args);
+    dims = args.dims;
+  }
 };
 
 // For the sizes of one run. Steps of different runs share their frames.

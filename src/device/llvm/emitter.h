@@ -15,6 +15,7 @@
 #include <utility>
 #include <vector>
 
+#include "device/args.h"
 #include "ir/type.h"
 
 namespace hone {
@@ -55,6 +56,15 @@ class LlvmEmitter {
   llvm::Function* begin_function(const std::string& symbol, llvm::Type* result, std::span<llvm::Type* const> params,
                                  bool external);
   void end_function() { b.CreateRetVoid(); }
+  // Arguments by name: e.size<&GatherArgs::rows>(frame), or element i of an array of them.
+  template <auto Member>
+  llvm::Value* pointer(const KernelFrame& frame, int i = 0) {
+    return kernel_pointer(frame, place_of<Member> + i);
+  }
+  template <auto Member>
+  llvm::Value* size(const KernelFrame& frame, int i = 0) {
+    return kernel_dim(frame, place_of<Member> + i);
+  }
   llvm::Value* kernel_pointer(const KernelFrame& frame, int index);         // KernelArgs::pointers[index]
   llvm::Value* kernel_dim(const KernelFrame& frame, int index);             // KernelArgs::dims[index]
   llvm::Value* stack(llvm::Type* type, int64_t count, int alignment = 64);  // alloca in the entry block

@@ -19,8 +19,10 @@ class GatherEmitter {
 
   void run(const std::string& symbol) {
     frame_ = e_.begin_kernel(symbol);
-    Value *table = e_.kernel_pointer(frame_, 0), *ids = e_.kernel_pointer(frame_, 2),
-          *out = e_.kernel_pointer(frame_, 3), *rows = e_.kernel_dim(frame_, 1), *per_table = e_.kernel_dim(frame_, 2);
+    using A = GatherArgs;
+    Value *table = e_.pointer<&A::table>(frame_), *ids = e_.pointer<&A::ids>(frame_),
+          *out = e_.pointer<&A::out>(frame_), *rows = e_.size<&A::rows>(frame_),
+          *per_table = e_.size<&A::ids_per_table>(frame_);
     const bool packed = !plan_.table_format.empty();
     llvm::Function* decode = packed ? emit_row_decoder(e_, symbol, plan_) : nullptr;
     e_.loop(frame_.begin, frame_.end, 1, {}, [&](Value* i, const Values&) {
@@ -84,9 +86,9 @@ Support supports(const GatherPlan& plan, const Target&) {
   return {};
 }
 
-Launch launch(const GatherPlan& plan, const Target&, KernelArgs& args) {
+Launch launch(const GatherPlan& plan, const Target&, GatherArgs& args) {
   const double ns = plan.table_format.empty() ? 0.2 : 0.5;  // an element
-  return {args.dims[0],
+  return {args.results,
           std::max<int64_t>(1, static_cast<int64_t>(20000 / (ns * static_cast<double>(plan.columns) + 5)))};
 }
 
@@ -95,7 +97,7 @@ std::string describe(const GatherPlan& plan, const Target&) {
                      plan.table_format.empty() ? to_string(plan.table) : std::string_view(plan.table_format));
 }
 
-constexpr X86KernelClass<GatherPlan> kGather{
+constexpr X86KernelClass<GatherPlan, GatherArgs> kGather{
     .supports = supports, .launch = launch, .describe = describe, .emit = emit};
 
 }  // namespace

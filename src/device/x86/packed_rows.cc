@@ -75,9 +75,10 @@ class RowDecoder {
     llvm::Type* const params[] = {e_.ptr, e_.i64, e_.ptr};
     llvm::Function* f = e_.begin_function(symbol + "_row", e_.b.getVoidTy(), params, false);
     const KernelFrame frame{f, f->getArg(0), nullptr, nullptr, nullptr};
-    codes_ = e_.kernel_pointer(frame, 0), scales_ = e_.kernel_pointer(frame, 1);
-    zeros_ = e_.kernel_pointer(frame, 4);
-    if (meaning_.has_global) global_ = e_.load_broadcast(DType::f32, e_.kernel_pointer(frame, 5));
+    using A = GatherArgs;
+    codes_ = e_.pointer<&A::table>(frame), scales_ = e_.pointer<&A::scales>(frame);
+    zeros_ = e_.pointer<&A::zero_points>(frame);
+    if (meaning_.has_global) global_ = e_.load_broadcast(DType::f32, e_.pointer<&A::global_scale>(frame));
     if (layout_.together) groups(f->getArg(1), f->getArg(2));
     else elements(f->getArg(1), f->getArg(2));
     e_.end_function();

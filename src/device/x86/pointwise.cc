@@ -24,9 +24,9 @@ class PointwiseEmitter {
   void run(const std::string& symbol) {
     frame_ = e_.begin_kernel(symbol);
     const auto operands = static_cast<int>(plan_.operands.size());
-    for (int i = 0; i < operands; ++i) bases_.push_back(e_.kernel_pointer(frame_, i));
+    for (int i = 0; i < operands; ++i) bases_.push_back(e_.pointer<&PointwiseKernelArgs::values>(frame_, i));
     for (size_t j = 0; j < plan_.results.size(); ++j)
-      outputs_.push_back(e_.kernel_pointer(frame_, operands + static_cast<int>(j)));
+      outputs_.push_back(e_.pointer<&PointwiseKernelArgs::values>(frame_, operands + static_cast<int>(j)));
     if (outer_ == 0) {
       Values starts;
       for (int i = 0; i < operands; ++i) starts.push_back(e_.b.CreateMul(frame_.begin, stride(i, 0)));
@@ -41,11 +41,11 @@ class PointwiseEmitter {
   size_t bytes_of(int operand) const {
     return static_cast<size_t>(size_bytes(plan_.operands[static_cast<size_t>(operand)].dtype));
   }
-  Value* extent(int axis) { return e_.kernel_dim(frame_, axis); }
+  Value* extent(int axis) { return e_.size<&PointwiseKernelArgs::sizes>(frame_, axis); }
   // What moves with a step along `axis`: bytes of an operand, or elements of the results behind all operands.
   Value* stride(int moving, int axis) {
     const bool operand = moving < static_cast<int>(bases_.size());
-    return e_.times(e_.kernel_dim(frame_, plan_.rank + moving * plan_.rank + axis),
+    return e_.times(e_.size<&PointwiseKernelArgs::sizes>(frame_, plan_.stride_at(moving, axis)),
                     operand ? static_cast<int64_t>(bytes_of(moving)) : 1);
   }
   size_t moving() const { return bases_.size() + (plan_.dense ? 0 : 1); }
@@ -165,8 +165,8 @@ Support supports(const PointwisePlan& plan, const Target&) {
   const size_t operands = plan.operands.size(), results = plan.results.size(), rank = static_cast<size_t>(plan.rank);
   if (plan.rank < 1 || plan.rank > 6)
     return {fmt::format("rank {} of a pointwise kernel; supported: 1 to 6", plan.rank)};
-  if (operands + results > KernelArgs{}.pointers.size() ||
-      rank * (operands + (plan.dense ? 1 : 2)) > KernelArgs{}.dims.size())
+  if (operands + results > PointwiseKernelArgs().values.size() ||
+      rank * (operands + (plan.dense ? 1 : 2)) > PointwiseKernelArgs().sizes.size())
     return {fmt::format("{} operands and {} results of rank {} do not fit the arguments of a kernel", operands, results,
                         rank)};
   for (const PointwisePlan::Operand& operand : plan.operands)
@@ -178,10 +178,10 @@ Support supports(const PointwisePlan& plan, const Target&) {
   return {};
 }
 
-Launch launch(const PointwisePlan& plan, const Target& target, KernelArgs& args) {
-  int64_t items = args.dims[0];
-  for (int axis = 1; axis + 1 < plan.rank; ++axis) items *= args.dims[static_cast<size_t>(axis)];
-  const int64_t row = plan.rank > 1 ? args.dims[static_cast<size_t>(plan.rank - 1)] : 1;
+Launch launch(const PointwisePlan& plan, const Target& target, PointwiseKernelArgs& args) {
+  int64_t items = args.sizes[0];
+  for (int axis = 1; axis + 1 < plan.rank; ++axis) items *= args.sizes[static_cast<size_t>(axis)];
+  const int64_t row = plan.rank > 1 ? args.sizes[static_cast<size_t>(plan.rank - 1)] : 1;
   if (row == 0) items = 0;
   const double ns = element_ns(plan.program, static_cast<int>(plan.operands.size() + plan.results.size()), target);
   const auto elements = std::max<int64_t>(1024, static_cast<int64_t>(20000 / ns) / 64 * 64);
@@ -194,7 +194,7 @@ std::string describe(const PointwisePlan& plan, const Target&) {
                      strided ? fmt::format(", {} strided operand{}", strided, strided == 1 ? "" : "s") : "");
 }
 
-constexpr X86KernelClass<PointwisePlan> kPointwise{
+constexpr X86KernelClass<PointwisePlan, PointwiseKernelArgs> kPointwise{
     .supports = supports, .launch = launch, .describe = describe, .emit = emit};
 
 }  // namespace

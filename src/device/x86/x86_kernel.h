@@ -3,6 +3,7 @@
 
 #include <string>
 
+#include "device/args.h"
 #include "device/llvm/llvm_kernel.h"
 #include "device/x86/device.h"
 #include "kernels/kernel.h"
@@ -20,12 +21,13 @@ using KernelFn = void (*)(const KernelArgs* args, int64_t begin, int64_t end, st
 // Its code is a KernelFn.
 struct X86KernelDef : LlvmKernel {};
 
-// An X86KernelDef as its class states it, of plans of its own type.
-template <class Plan>
+// An X86KernelDef as its class states it, of plans and arguments of its own types; arguments that differ by the plan
+// are KernelArgs.
+template <class Plan, class Args>
 struct X86KernelClass {
   Given<Support(const X86Device&, const Lowering&, Prepared&)> adapt = {};
   Given<Support(const Plan&, const Target&)> supports;
-  Given<Launch(const Plan&, const Target&, KernelArgs&)> launch;
+  Given<Launch(const Plan&, const Target&, Args&)> launch;
   Given<std::string(const Plan&, const Target&)> describe;
   Given<void(Emitter&, const Plan&, const std::string&, int)> emit;
   Given<bool(const Plan&, const Target&, int)> can_shrink = {};
@@ -34,13 +36,15 @@ struct X86KernelClass {
   Given<int64_t(const Plan&, const Target&)> prepacked_bytes = {};
   Given<void(const Plan&, const Target&, const Tensor&, int, std::byte*)> prepack = {};
   using PlanType = Plan;
+  using ArgsType = Args;
 };
 
-//   constexpr X86KernelClass<GemmPlan> gemm{…};  extern constinit const X86KernelDef gemm_on_x86_def =
+//   constexpr X86KernelClass<GemmPlan, GemmArgs> gemm{…};  extern constinit const X86KernelDef gemm_on_x86_def =
 //   x86_kernel<gemm>();
 template <const auto& Class>
 constexpr X86KernelDef x86_kernel() {
   using Plan = typename std::remove_cvref_t<decltype(Class)>::PlanType;
+  using Args = typename std::remove_cvref_t<decltype(Class)>::ArgsType;
   static_assert(Class.supports.is_given && Class.launch.is_given && Class.describe.is_given && Class.emit.is_given,
                 "a class says all four of its plans");
   static_assert(
@@ -50,7 +54,12 @@ constexpr X86KernelDef x86_kernel() {
   def.kernel = &Plan::kernel;
   def.supports = [](const Device& d, const KernelPlan& p) { return Class.supports.call(p.get<Plan>(), target_of(d)); };
   def.launch = [](const Device& d, const KernelPlan& p, KernelArgs& a) {
-    return Class.launch.call(p.get<Plan>(), target_of(d), a);
+    if constexpr (HasPlaces<Args>) {
+      Args args = from_args<Args>(a);
+      const Launch call = Class.launch.call(p.get<Plan>(), target_of(d), args);
+      write_args(args, a);
+      return call;
+    } else return Class.launch.call(p.get<Plan>(), target_of(d), a);
   };
   def.describe = [](const Device& d, const KernelPlan& p) { return Class.describe.call(p.get<Plan>(), target_of(d)); };
   def.speed = [](const Device&, const KernelPlan&) { return KernelSpeed(); };

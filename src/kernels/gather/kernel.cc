@@ -4,20 +4,20 @@
 namespace hone {
 namespace {
 
-constexpr RowNumbers kNumbers{.table = 0, .numbers = 2};
+constexpr RowNumbers kNumbers{.table = place_of<&GatherArgs::table>, .numbers = place_of<&GatherArgs::ids>};
 
 std::string fault(const GatherPlan& plan, const KernelArgs& args, const OperandAt& operand) {
   if (plan.every_row) return "";
-  const int64_t rows = args.dims[1], count = args.dims[2];
+  const auto given = from_args<GatherArgs>(args);
   const auto find = [&](const auto* ids) -> std::string {
-    for (int64_t i = 0; i < count; ++i)
-      if (ids[i] < -rows || ids[i] >= rows)
+    for (int64_t i = 0; i < given.ids_per_table; ++i)
+      if (ids[i] < -given.rows || ids[i] >= given.rows)
         return fmt::format("%{}: element {} is {}, but \"{}\" has {} rows", operand(kNumbers.numbers).name, i, ids[i],
-                           operand(kNumbers.table).label, rows);
+                           operand(kNumbers.table).label, given.rows);
     return "";
   };
-  const void* ids = args.pointers[kNumbers.numbers];
-  return plan.ids == DType::i64 ? find(static_cast<const int64_t*>(ids)) : find(static_cast<const int32_t*>(ids));
+  return plan.ids == DType::i64 ? find(static_cast<const int64_t*>(given.ids))
+                                : find(static_cast<const int32_t*>(given.ids));
 }
 
 bool takes(const OpDef& op) { return is_one_of(op, {"gather", "dequantize"}); }

@@ -63,8 +63,9 @@ Support lower_gather(const Lowering& lowering, Prepared& prepared) {
   const Extent tables = lowering.extent(every_row ? Dim(1) : before), row_count = lowering.extent(rows),
                numbers = every_row ? row_count : lowering.count(lowering.shape(ids));
   prepared.place = [=](const RunSizes& sizes, StepCall& placed) {
-    auto& d = placed.dims;
-    d[2] = sizes.of(numbers), d[1] = sizes.of(row_count), d[0] = sizes.of(tables) * d[2];
+    const int64_t ids_per_table = sizes.of(numbers);
+    placed.set(GatherArgs{
+        .results = sizes.of(tables) * ids_per_table, .rows = sizes.of(row_count), .ids_per_table = ids_per_table});
     return Support{};
   };
   return {};

@@ -5,17 +5,14 @@
 #include <string>
 #include <vector>
 
+#include "device/args.h"
 #include "kernels/kernel.h"
 
 namespace hone {
 
 // out[i, :] = table[ids[i], :], decoded; or each row of the table, in order. The caller has checked that ids are in
 // range (negative ones count from the end).
-//   pointers  [0] table or codes plane, [1] scales plane or null, [2] ids or null, [3] out, [4] zero points or null,
-//             [5] global scale or null
-// Several tables of equal size lie one behind the other, and so do their results.
-//   dims      [0] results: tables * ids, [1] rows of a table, [2] ids (of each row: rows)
-//   items     results
+// Several tables of equal size lie one behind the other, and so do their results, which are the items.
 struct GatherPlan {
   int64_t columns = 0;
   DType table = DType::f32;
@@ -31,6 +28,19 @@ struct GatherPlan {
                       field("result", &GatherPlan::result));
   }
   static const KernelDef& kernel();
+};
+
+struct GatherArgs {
+  void *table = nullptr, *scales = nullptr;              // its elements or codes; scales or null
+  void *ids = nullptr, *out = nullptr;                   // ids or null
+  void *zero_points = nullptr, *global_scale = nullptr;  // or null
+  int64_t results = 0;                                   // tables * ids
+  int64_t rows = 0, ids_per_table = 0;                   // of each table; of each row: as many ids as rows
+  static constexpr auto places() {
+    using A = GatherArgs;
+    return std::tuple(&A::table, &A::scales, &A::ids, &A::out, &A::zero_points, &A::global_scale, &A::results, &A::rows,
+                      &A::ids_per_table);
+  }
 };
 
 Support lower_gather(const Lowering& lowering, Prepared& prepared);

@@ -74,9 +74,9 @@ Support lower_strided(const Lowering& lowering, Prepared& prepared, PointwisePla
   if (plan.rank > 6) return {"more than six dimensions that don't merge"};
   plan.dense = element_count(extents) == one || loops.strides.back() == dense_strides(loops.extents);
   plan.results = lowering.dtypes(results.values);
-  std::vector<Extent> dims;
+  std::vector<Extent> all_sizes;
   const auto add = [&](const Shape& numbers) {
-    for (const Dim& number : numbers) dims.push_back(lowering.extent(number));
+    for (const Dim& number : numbers) all_sizes.push_back(lowering.extent(number));
   };
   const auto bind_from = [&](ValueId v, int64_t offset) {
     lowering.bind(step, v, Plane::data, offset == 0 ? 0 : offset * size_bytes(graph.type(v).dtype));
@@ -95,19 +95,22 @@ Support lower_strided(const Lowering& lowering, Prepared& prepared, PointwisePla
   }
   if (!plan.dense) add(loops.strides.back());
   for (ValueId v : results.values) bind_from(v, results.offset);
-  if (dims.size() > step.dims.size()) return {fmt::format("{} extents and strides", dims.size())};
+  if (all_sizes.size() > PointwiseKernelArgs().sizes.size())
+    return {fmt::format("{} extents and strides", all_sizes.size())};
   step.plan = plan;
   const auto write = [](const std::vector<Extent>& numbers, const auto& value, StepCall& placed) {
-    std::ranges::transform(numbers, placed.dims.begin(), value);
+    PointwiseKernelArgs args;
+    std::ranges::transform(numbers, args.sizes.begin(), value);
+    placed.set(args);
   };
-  if (std::ranges::all_of(dims, &Extent::is_constant)) {
-    write(dims, &Extent::number, step);
+  if (std::ranges::all_of(all_sizes, &Extent::is_constant)) {
+    write(all_sizes, &Extent::number, step);
     return {};
   }
   step.lasting = true;
   prepared.place = [=](const RunSizes& sizes, StepCall& placed) {
     write(
-        dims, [&](Extent e) { return sizes.of(e); }, placed);
+        all_sizes, [&](Extent e) { return sizes.of(e); }, placed);
     return Support{};
   };
   return {};

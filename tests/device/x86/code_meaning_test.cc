@@ -10,11 +10,11 @@
 #include "base/float_bits.h"
 #include "base/philox.h"
 #include "device/x86/compiled_packer.h"
+#include "device/x86/weight_codec.h"
 #include "formats/codecs.h"
 #include "formats/packed.h"
 #include "formats/scale.h"
 #include "kernels/gather/plan.h"
-#include "device/x86/weight_codec.h"
 #include "tests/device/x86/kernel_runner.h"
 #include "tests/device/x86/test_targets.h"
 #include "tests/support/packed_examples.h"
@@ -135,10 +135,15 @@ TEST(CodeMeaning, TensorsAndRowsOfEveryCodeDecodeAsTheFormatHasThem) {
     for (int64_t row = 0; row < rows; ++row) ids.push_back(row);
     for (const Target& target : test_targets()) {
       CompiledPacker(target, {.threads = 1, .cache_folder = {}}).unpack(format, shape, view, unpacked);
-      KernelArgs args;
-      args.pointers = {planes.codes.data(), planes.scales.data(),      ids.data(),
-                       gathered.data(),     planes.zero_points.data(), planes.global.data()};
-      args.dims = {rows, rows, rows};
+      const GatherArgs args{.table = planes.codes.data(),
+                            .scales = planes.scales.data(),
+                            .ids = ids.data(),
+                            .out = gathered.data(),
+                            .zero_points = planes.zero_points.data(),
+                            .global_scale = planes.global.data(),
+                            .results = rows,
+                            .rows = rows,
+                            .ids_per_table = rows};
       test::CompiledPlan(GatherPlan{.columns = columns, .table_format = name, .rows = rows}, target).run(args, 1);
       for (size_t i = 0; i < want.size(); ++i) {
         ASSERT_TRUE(same(unpacked[i], want[i]))

@@ -39,10 +39,15 @@ void check_packed(const std::string& name, int64_t columns, const Target& target
   const std::vector<int64_t> ids{0, 10, 1, -1, 5, -11, 1};
   Guarded out(ids.size() * static_cast<size_t>(columns) * 4);
   AtTheEdge codes(planes.codes), scales(planes.scales), zero_points(planes.zero_points), global(planes.global);
-  KernelArgs args;
-  args.pointers = {codes.data(), scales.data(),      const_cast<int64_t*>(ids.data()),
-                   out.data(),   zero_points.data(), global.data()};
-  args.dims = {std::ssize(ids), kRows, std::ssize(ids)};
+  const GatherArgs args{.table = codes.data(),
+                        .scales = scales.data(),
+                        .ids = const_cast<int64_t*>(ids.data()),
+                        .out = out.data(),
+                        .zero_points = zero_points.data(),
+                        .global_scale = global.data(),
+                        .results = std::ssize(ids),
+                        .rows = kRows,
+                        .ids_per_table = std::ssize(ids)};
   CompiledPlan(plan, target).run(args, 3);
   for (size_t i = 0; i < ids.size(); ++i)
     for (int64_t c = 0; c < columns; ++c) {
@@ -83,9 +88,12 @@ TEST(Gather, PlainRowsAreCopiedAndConverted) {
   const std::vector<int32_t> ids{3, -1, 0};
   for (const Target& target : target_levels()) {
     Guarded out(3 * kColumns * 4);
-    KernelArgs args;
-    args.pointers = {table.data(), nullptr, const_cast<int32_t*>(ids.data()), out.data()};
-    args.dims = {3, kRows, 3};
+    const GatherArgs args{.table = table.data(),
+                          .ids = const_cast<int32_t*>(ids.data()),
+                          .out = out.data(),
+                          .results = 3,
+                          .rows = kRows,
+                          .ids_per_table = 3};
     CompiledPlan({GatherPlan{.columns = kColumns, .table = DType::bf16, .table_format = "", .ids = DType::i32}}, target)
         .run(args);
     for (int64_t c = 0; c < kColumns; ++c) {
@@ -103,9 +111,8 @@ TEST(Gather, TablesOneBehindTheOther) {
   const GatherPlan plan{.columns = 5, .table = DType::i32, .ids = DType::i32, .result = DType::i32};
   for (const Target& target : target_levels()) {
     Guarded out(2 * 2 * 5 * 4);
-    KernelArgs args;
-    args.pointers = {tables.data(), nullptr, ids.data(), out.data()};
-    args.dims = {4, 3, 2};
+    const GatherArgs args{
+        .table = tables.data(), .ids = ids.data(), .out = out.data(), .results = 4, .rows = 3, .ids_per_table = 2};
     CompiledPlan(plan, target).run(args, 3);
     const int first[] = {10, 0, 25, 15};  // of each row
     for (size_t i = 0; i < 20; ++i) EXPECT_EQ(out.as<int32_t>()[i], first[i / 5] + static_cast<int>(i % 5)) << i;

@@ -8,9 +8,9 @@
 
 #include "base/philox.h"
 #include "device/x86/compiler.h"
+#include "device/x86/target.h"
 #include "kernels/kernel.h"
 #include "kernels/pointwise/plan.h"
-#include "device/x86/target.h"
 
 namespace hone::test {
 
@@ -68,6 +68,10 @@ class CompiledPlan {
     kernel_ = function_of(library_.compile(std::span(&plan_, 1))[0]);
   }
   // All items, in pieces of `chunk` (0: one piece).
+  template <HasPlaces Args>
+  void run(const Args& args, int64_t chunk = 0) {
+    run(to_args(args), chunk);
+  }
   void run(KernelArgs args, int64_t chunk = 0) {
     const Launch call = launch(plan_, target_, args);
     const int64_t items = call.items;
@@ -97,13 +101,13 @@ inline PointwisePlan flat_plan(const Program& program) {
 
 // Arguments for such a plan over n elements.
 inline KernelArgs flat_args(std::span<void* const> operands, std::span<void* const> results, int64_t n) {
-  KernelArgs args;
+  PointwiseKernelArgs args;
   size_t p = 0;
-  for (void* pointer : operands) args.pointers[p++] = pointer;
-  for (void* pointer : results) args.pointers[p++] = pointer;
-  args.dims[0] = n;
-  for (size_t i = 0; i < operands.size(); ++i) args.dims[1 + i] = 1;
-  return args;
+  for (void* pointer : operands) args.values[p++] = pointer;
+  for (void* pointer : results) args.values[p++] = pointer;
+  args.sizes[0] = n;
+  for (size_t i = 0; i < operands.size(); ++i) args.sizes[1 + i] = 1;
+  return to_args(args);
 }
 
 }  // namespace hone::test

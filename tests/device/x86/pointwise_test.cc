@@ -110,9 +110,8 @@ TEST(Pointwise, StridedAndBroadcastOperandsOfThreeAxes) {
     CompiledPlan kernel(plan, target);
     for (int64_t chunk : {0, 1, 4}) {
       Guarded out(a.size() * 4), flags(a.size());
-      KernelArgs args;
-      args.pointers = {a.data(), b.data(), out.data(), flags.data()};
-      args.dims = {I, J, K, /*a*/ 1, I, I * J, /*b*/ 0, 1, 0};
+      const PointwiseKernelArgs args{.values = {a.data(), b.data(), out.data(), flags.data()},
+                                     .sizes = {I, J, K, /*a*/ 1, I, I * J, /*b*/ 0, 1, 0}};
       kernel.run(args, chunk);
       for (int64_t i = 0; i < I; ++i)
         for (int64_t j = 0; j < J; ++j)
