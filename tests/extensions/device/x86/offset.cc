@@ -2,19 +2,16 @@
 // when a kernel is launched, and its queue is another thread. Whoever takes an address of it for a pointer ends there.
 #include <sys/mman.h>
 
-#include <condition_variable>
 #include <cstring>
-#include <deque>
-#include <functional>
 #include <map>
 #include <mutex>
-#include <thread>
 
 #include "base/error.h"
 #include "base/memory_limit.h"
 #include "base/multiples.h"
 #include "base/stop.h"
 #include "base/threads.h"
+#include "device/task_thread.h"
 #include "device/x86/device.h"
 #include "device/x86/x86_kernel.h"
 
@@ -65,30 +62,22 @@ class Block {
 
 class OffsetQueue : public Queue {
  public:
-  explicit OffsetQueue(std::shared_ptr<Block> block) : block_(std::move(block)), worker_([this] { work(); }) {}
-  ~OffsetQueue() override {
-    {
-      const std::lock_guard lock(mutex_);
-      ends_ = true;
-    }
-    changed_.notify_all();
-    worker_.join();
-  }
+  explicit OffsetQueue(std::shared_ptr<Block> block) : block_(std::move(block)) {}
 
   void write(std::byte* to, std::span<const std::byte> from) override {
     if (from.empty()) return;
-    enqueue([this, to, from] { std::memcpy(block_->pointer(to), from.data(), from.size()); });
+    thread_.enqueue([this, to, from] { std::memcpy(block_->pointer(to), from.data(), from.size()); });
   }
   void read(const std::byte* from, std::span<std::byte> to) override {
     if (to.empty()) return;
-    enqueue([this, from, to] { std::memcpy(to.data(), block_->pointer(from), to.size()); });
+    thread_.enqueue([this, from, to] { std::memcpy(to.data(), block_->pointer(from), to.size()); });
   }
   void copy(std::byte* to, const std::byte* from, size_t bytes) override {
     if (bytes > 0)
-      enqueue([this, to, from, bytes] { std::memmove(block_->pointer(to), block_->pointer(from), bytes); });
+      thread_.enqueue([this, to, from, bytes] { std::memmove(block_->pointer(to), block_->pointer(from), bytes); });
   }
   void launch(Code code, const KernelArgs& args, const Launch& call, std::span<std::byte* const> scratch) override {
-    enqueue([this, code, args, call, threads = std::vector<std::byte*>(scratch.begin(), scratch.end())] {
+    thread_.enqueue([this, code, args, call, threads = std::vector<std::byte*>(scratch.begin(), scratch.end())] {
       KernelArgs translated = args;
       for (void*& pointer : translated.pointers)
         if (pointer) pointer = block_->pointer(pointer);
@@ -101,60 +90,13 @@ class OffsetQueue : public Queue {
       parallel_chunks(call.items, call.items_per_chunk, static_cast<int>(threads.size()), chunk);
     });
   }
-  uint64_t record() override {
-    const std::lock_guard lock(mutex_);
-    return asked_;
-  }
-  void wait(uint64_t event) override {
-    std::unique_lock lock(mutex_);
-    changed_.wait(lock, [&] { return done_ >= event; });
-  }
-  void synchronise() override {
-    wait(record());
-    const std::lock_guard lock(mutex_);
-    if (std::exception_ptr failure = std::exchange(failure_, nullptr)) std::rethrow_exception(failure);
-  }
+  uint64_t record() override { return thread_.asked(); }
+  void wait(uint64_t event) override { thread_.wait(event); }
+  void synchronise() override { thread_.synchronise(); }
 
  private:
-  void enqueue(std::function<void()> task) {
-    {
-      const std::lock_guard lock(mutex_);
-      tasks_.push_back(std::move(task));
-      ++asked_;
-    }
-    changed_.notify_all();
-  }
-
-  void work() {
-    std::unique_lock lock(mutex_);
-    for (;;) {
-      changed_.wait(lock, [&] { return ends_ || !tasks_.empty(); });
-      if (tasks_.empty()) return;
-      const std::function<void()> task = std::move(tasks_.front());
-      tasks_.pop_front();
-      const bool runs = !failure_;  // what comes after a failure reads what was never made
-      lock.unlock();
-      std::exception_ptr failure;
-      try {
-        if (runs) task();
-      } catch (...) {
-        failure = std::current_exception();
-      }
-      lock.lock();
-      if (failure) failure_ = failure;
-      ++done_;
-      changed_.notify_all();
-    }
-  }
-
   const std::shared_ptr<Block> block_;
-  std::mutex mutex_;
-  std::condition_variable changed_;
-  std::deque<std::function<void()>> tasks_;
-  uint64_t asked_ = 0, done_ = 0;
-  std::exception_ptr failure_;
-  bool ends_ = false;
-  std::thread worker_;  // last: it reads the others
+  TaskThread thread_;  // last: its tasks use the block
 };
 
 class OffsetDevice : public X86Device, public std::enable_shared_from_this<OffsetDevice> {
