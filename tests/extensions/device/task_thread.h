@@ -6,9 +6,12 @@
 #include <deque>
 #include <exception>
 #include <functional>
+#include <map>
 #include <mutex>
 #include <thread>
 #include <utility>
+
+#include "base/clock.h"
 
 namespace hone {
 
@@ -34,18 +37,27 @@ class TaskThread {
     }
     changed_.notify_all();
   }
-  uint64_t asked() const {
+  // As those of Queue.
+  uint64_t record() {
     const std::lock_guard lock(mutex_);
+    times_.try_emplace(asked_, done_ == asked_ ? steady_ns() : 0);
     return asked_;
   }
-  void wait(uint64_t tasks) {
+  void wait(uint64_t event) {
     std::unique_lock lock(mutex_);
-    changed_.wait(lock, [&] { return done_ >= tasks; });
+    changed_.wait(lock, [&] { return done_ >= event; });
   }
-  // Until all is done. Throws what failed of it, once; what was asked for behind that was not done.
-  void synchronise() {
-    wait(asked());
+  double elapsed_ns(uint64_t from, uint64_t to) const {
     const std::lock_guard lock(mutex_);
+    return static_cast<double>(times_.at(to) - times_.at(from));
+  }
+  void forget_events() {
+    const std::lock_guard lock(mutex_);
+    times_.clear();
+  }
+  void synchronise() {
+    std::unique_lock lock(mutex_);
+    changed_.wait(lock, [&] { return done_ == asked_; });
     if (std::exception_ptr failure = std::exchange(failure_, nullptr)) std::rethrow_exception(failure);
   }
 
@@ -54,7 +66,7 @@ class TaskThread {
     std::unique_lock lock(mutex_);
     for (;;) {
       changed_.wait(lock, [&] { return ends_ || !tasks_.empty(); });
-      if (tasks_.empty()) return;
+      if (ends_) return;  // what was not begun is dropped
       std::function<void()> task = std::move(tasks_.front());
       tasks_.pop_front();
       const bool runs = !failure_;  // what comes after a failure reads what was never made
@@ -68,7 +80,7 @@ class TaskThread {
       task = nullptr;  // what it holds goes before anyone hears that it is done
       lock.lock();
       if (failure) failure_ = failure;
-      ++done_;
+      if (const auto event = times_.find(++done_); event != times_.end()) event->second = steady_ns();
       changed_.notify_all();
     }
   }
@@ -77,6 +89,7 @@ class TaskThread {
   std::condition_variable changed_;
   std::deque<std::function<void()>> tasks_;
   uint64_t asked_ = 0, done_ = 0;
+  std::map<uint64_t, int64_t> times_;  // of events, when they happened
   std::exception_ptr failure_;
   bool ends_ = false;
   std::thread worker_;  // last: it reads the others

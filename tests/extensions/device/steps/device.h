@@ -18,19 +18,19 @@ class StepsDevice : public Device, public std::enable_shared_from_this<StepsDevi
   bool is_host() const override { return false; }
   Buffer allocate(size_t bytes) override;
   void read(const std::byte* from, std::span<std::byte> to) override;
-  std::unique_ptr<Queue> make_queue() override { return std::make_unique<StepsQueue>(memory_, faults_); }
+  std::unique_ptr<Queue> make_queue() override { return std::make_unique<StepsQueue>(memory_, probe_); }
   int scratch_areas(int) const override { return 1; }
   uint64_t generation() const override { return memory_->generation(); }
   const KernelImplementation* find(const KernelDef& kernel) const override { return kernels_.find(kernel); }
   std::unique_ptr<Compiler> make_compiler(const CompilerOptions& options) override;
 
   StepsMemory& memory() { return *memory_; }
-  StepsFaults& faults() { return *faults_; }
+  StepsProbe& probe() { return *probe_; }
 
  private:
   const ImplementationTable<StepsKernel> kernels_;
   const std::shared_ptr<StepsMemory> memory_ = std::make_shared<StepsMemory>();  // buffers and queues outlive the device
-  const std::shared_ptr<StepsFaults> faults_ = std::make_shared<StepsFaults>();
+  const std::shared_ptr<StepsProbe> probe_ = std::make_shared<StepsProbe>();
 };
 
 }  // namespace hone

@@ -2,7 +2,7 @@
 
 #include "base/memory_limit.h"
 #include "base/multiples.h"
-#include "device/queue.h"
+#include "device/device_lost.h"
 
 namespace hone {
 

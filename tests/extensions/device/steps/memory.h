@@ -21,10 +21,10 @@ class StepsMemory {
   void lose();  // what lies in all blocks
   uint64_t generation() const;
 
-  int64_t blocks() const;                      // that are taken now
-  int64_t takes() const;                       // how often one was taken
-  void fail_after(int64_t takes);              // the one behind so many throws MemoryError; then all is well again
-  bool has_failed() const;                     // since then
+  int64_t blocks() const;          // that are taken now
+  int64_t takes() const;           // how often one was taken
+  void fail_after(int64_t takes);  // the one behind so many throws MemoryError; then all is well again
+  bool has_failed() const;         // since that was asked for
 
  private:
   struct Block {

@@ -90,8 +90,10 @@ class OffsetQueue : public Queue {
       parallel_chunks(call.items, call.items_per_chunk, static_cast<int>(threads.size()), chunk);
     });
   }
-  uint64_t record() override { return thread_.asked(); }
+  uint64_t record() override { return thread_.record(); }
   void wait(uint64_t event) override { thread_.wait(event); }
+  double elapsed_ns(uint64_t from, uint64_t to) override { return thread_.elapsed_ns(from, to); }
+  void forget_events() override { thread_.forget_events(); }
   void synchronise() override { thread_.synchronise(); }
 
  private:
