@@ -10,6 +10,7 @@
 #include <mutex>
 #include <thread>
 
+#include "base/clock.h"
 #include "base/error.h"
 #include "base/memory_limit.h"
 #include "base/multiples.h"
@@ -103,15 +104,24 @@ class OffsetQueue : public Queue {
   }
   uint64_t record() override {
     const std::lock_guard lock(mutex_);
+    times_.try_emplace(asked_, done_ == asked_ ? steady_ns() : 0);
     return asked_;
   }
   void wait(uint64_t event) override {
     std::unique_lock lock(mutex_);
     changed_.wait(lock, [&] { return done_ >= event; });
   }
-  void synchronise() override {
-    wait(record());
+  double elapsed_ns(uint64_t from, uint64_t to) override {
     const std::lock_guard lock(mutex_);
+    return static_cast<double>(times_.at(to) - times_.at(from));
+  }
+  void forget_events() override {
+    const std::lock_guard lock(mutex_);
+    times_.clear();
+  }
+  void synchronise() override {
+    std::unique_lock lock(mutex_);
+    changed_.wait(lock, [&] { return done_ == asked_; });
     if (std::exception_ptr failure = std::exchange(failure_, nullptr)) std::rethrow_exception(failure);
   }
 
@@ -142,7 +152,7 @@ class OffsetQueue : public Queue {
       }
       lock.lock();
       if (failure) failure_ = failure;
-      ++done_;
+      if (const auto event = times_.find(++done_); event != times_.end()) event->second = steady_ns();
       changed_.notify_all();
     }
   }
@@ -152,6 +162,7 @@ class OffsetQueue : public Queue {
   std::condition_variable changed_;
   std::deque<std::function<void()>> tasks_;
   uint64_t asked_ = 0, done_ = 0;
+  std::map<uint64_t, int64_t> times_;  // of events, when they happened
   std::exception_ptr failure_;
   bool ends_ = false;
   std::thread worker_;  // last: it reads the others
