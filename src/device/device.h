@@ -78,6 +78,14 @@ std::string text_of(const Device& device);  // as open_device() takes it
 // "cpu", "cpu:avx512". Throws Error, which lists the devices of the program, for another name.
 std::shared_ptr<Device> open_device(std::string_view text);
 
+// Whose kernels run, on copies in the host's memory, what a device has none for.
+struct HostKernels {
+  std::shared_ptr<Device> device;  // null: nobody's, and it is interpreted
+  std::string why_none;            // where the CPU was asked and has none
+};
+// The CPU's. Nobody's for the CPU itself and for devices that interpret all steps.
+HostKernels host_kernels_for(const Device& device);
+
 // The one that was asked for, else the CPU with all that it has.
 inline std::shared_ptr<Device> device_or_cpu(const std::shared_ptr<Device>& asked) {
   return asked ? asked : open_device("cpu");

@@ -14,12 +14,6 @@ namespace {
 constexpr NumberStyle kCount{NumberFormat::integer, 0}, kBytes{NumberFormat::bytes, 3},
     kFigure{NumberFormat::significant, 3};
 
-std::string ops_of(const Graph& graph, const Group& group) {
-  std::string text;
-  for (NodeId n : group.nodes) text += fmt::format("{}{}", text.empty() ? "" : "+", graph.node(n).op->name);
-  return text;
-}
-
 // Whether the step's elements only change places.
 bool only_moves(const Graph& graph, const Step& step) {
   return std::all_of(step->group.nodes.begin(), step->group.nodes.end(),

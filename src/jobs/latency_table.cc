@@ -30,8 +30,7 @@ std::string types_of(const Graph& graph, std::span<const ValueId> values) {
 }
 
 PlannedStep planned(const Graph& graph, const Step& step, const Device& device) {
-  std::string ops;
-  for (NodeId n : step->group.nodes) ops += fmt::format("{}{}", ops.empty() ? "" : "+", graph.node(n).op->name);
+  const std::string ops = ops_of(graph, step->group);
   const std::string types = types_of(graph, step->reads) + " →" + types_of(graph, step->writes);
   std::string exact = step.plan ? device.code_key(*step.plan) : "interpreted";
   for (const int64_t dim : step.dims) exact += fmt::format(" {}", dim);

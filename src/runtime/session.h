@@ -28,7 +28,7 @@ class Session;
 struct SessionOptions {
   std::shared_ptr<Device> device;  // that runs; null: open_device("cpu"), where code is compiled
   int optimise = 2;                // 0: the graph as it is, interpreted; 1: canonical form, interpreted; 2: compiled
-  bool fuse = true, no_winograd = false;  // see LowerOptions
+  bool fuse = true, no_winograd = false, no_fallback = false;  // see LowerOptions
   int threads = 1;
   std::optional<Compute> compute;           // none: as stored in the model's metadata, else f32
   std::optional<std::string> cache_folder;  // of machine code; none: no disk cache
