@@ -49,9 +49,9 @@ constexpr KernelImplementation implementation() {
   using Told = typename Class::ToldType;
   static_assert(kGiven.supports.is_given && kGiven.launch.is_given && kGiven.describe.is_given,
                 "an implementation says all three of its plans");
-  static_assert(
-      kGiven.prepack.is_given == kGiven.prepack_key.is_given && kGiven.prepack.is_given == kGiven.prepacked_bytes.is_given,
-      "constants are laid out with all three of key, bytes and prepack, or not at all");
+  static_assert(kGiven.prepack.is_given == kGiven.prepack_key.is_given &&
+                    kGiven.prepack.is_given == kGiven.prepacked_bytes.is_given,
+                "constants are laid out with all three of key, bytes and prepack, or not at all");
   KernelImplementation made;
   made.kernel = &Plan::kernel;
   made.supports = [](const Device& d, const KernelPlan& p) {
@@ -76,7 +76,9 @@ constexpr KernelImplementation implementation() {
       return kGiven.adapt.call(static_cast<const typename Class::DeviceType&>(d), lowering, prepared);
     };
   if constexpr (kGiven.speed.is_given)
-    made.speed = [](const Device& d, const KernelPlan& p) { return kGiven.speed.call(p.get<Plan>(), told_of<Told>(d)); };
+    made.speed = [](const Device& d, const KernelPlan& p) {
+      return kGiven.speed.call(p.get<Plan>(), told_of<Told>(d));
+    };
   if constexpr (kGiven.prepack.is_given)
     made.prepacking = {
         .key = [](const Device& d,

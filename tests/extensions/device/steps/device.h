@@ -29,7 +29,8 @@ class StepsDevice : public Device, public std::enable_shared_from_this<StepsDevi
 
  private:
   const ImplementationTable<StepsKernel> kernels_;
-  const std::shared_ptr<StepsMemory> memory_ = std::make_shared<StepsMemory>();  // buffers and queues outlive the device
+  const std::shared_ptr<StepsMemory> memory_ =
+      std::make_shared<StepsMemory>();  // buffers and queues outlive the device
   const std::shared_ptr<StepsProbe> probe_ = std::make_shared<StepsProbe>();
 };
 

@@ -32,9 +32,7 @@ void run_call(const Call& call, StepsMemory& memory, StepsProbe& probe) {
   steps_tally().ran(kernel);
 }
 
-Call call_of(const QueuedStep& step) {
-  return {static_cast<const StepsCode*>(step.code), *step.args, step.call->name};
-}
+Call call_of(const QueuedStep& step) { return {static_cast<const StepsCode*>(step.code), *step.args, step.call->name}; }
 
 }  // namespace
 
