@@ -8,7 +8,7 @@
 namespace hone {
 namespace {
 
-struct Call {
+struct KernelCall {
   const StepsCode* code;
   KernelArgs args;
   std::string_view name;
@@ -17,13 +17,13 @@ struct Call {
 // Calls with the arguments of their last run, for the thread of the queue.
 struct StepsReplay : Replay {
   std::vector<QueuedStep> steps;  // whose arguments change
-  std::shared_ptr<std::vector<Call>> calls = std::make_shared<std::vector<Call>>();
+  std::shared_ptr<std::vector<KernelCall>> calls = std::make_shared<std::vector<KernelCall>>();
 };
 
 // Whether it is this launch's turn to go wrong.
 bool is_due(std::atomic<int64_t>& launches) { return launches >= 0 && launches-- == 0; }
 
-void run_call(const Call& call, StepsMemory& memory, StepsProbe& probe) {
+void run_call(const KernelCall& call, StepsMemory& memory, StepsProbe& probe) {
   const std::string_view kernel = call.code->plan.kernel().name;
   if (is_due(probe.fail_after)) fail("{}: the {} kernel of the steps device failed", call.name, kernel);
   if (is_due(probe.lose_after)) memory.lose();
@@ -32,7 +32,9 @@ void run_call(const Call& call, StepsMemory& memory, StepsProbe& probe) {
   steps_tally().ran(kernel);
 }
 
-Call call_of(const QueuedStep& step) { return {static_cast<const StepsCode*>(step.code), *step.args, step.call->name}; }
+KernelCall call_of(const QueuedStep& step) {
+  return {static_cast<const StepsCode*>(step.code), *step.args, step.call->name};
+}
 
 }  // namespace
 
@@ -73,7 +75,7 @@ void StepsQueue::run(Replay& replay, std::span<const size_t> changed) {
   for (size_t i : changed) args.emplace_back(i, *own.steps[i].args);
   enqueue([this, calls = own.calls, args = std::move(args)] {
     for (const auto& [i, changed_args] : args) (*calls)[i].args = changed_args;
-    for (const Call& call : *calls) run_call(call, *memory_, *probe_);
+    for (const KernelCall& call : *calls) run_call(call, *memory_, *probe_);
     ++probe_->replays;
   });
 }
