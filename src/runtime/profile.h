@@ -22,6 +22,7 @@ struct StepProfile {
   std::vector<std::string> weights = {};  // labels of the constants it reads
   std::string why_on_host = {};           // why the host's kernel runs it; empty where it does not
   double copied_bytes = 0;                // then: to the host and back
+  bool on_host() const { return !why_on_host.empty(); }
 };
 
 // Times of one run, in nanoseconds of steady_ns(). Taking them costs a reading of the clock per step; what the steps

@@ -2,6 +2,9 @@
 // when a kernel is launched, and its queue is another thread. Whoever takes an address of it for a pointer ends there.
 #include <sys/mman.h>
 
+#include <fmt/ranges.h>
+
+#include <algorithm>
 #include <cstring>
 #include <map>
 #include <mutex>
@@ -14,12 +17,14 @@
 #include "device/task_thread.h"
 #include "device/x86/device.h"
 #include "device/x86/x86_kernel.h"
+#include "kernels/registry.h"
 
 namespace hone {
 namespace {
 
 constexpr size_t kBlock = size_t{1} << 32;  // of addresses; pages come when they are written
 constexpr uintptr_t kFirst = 4096;          // offsets begin here, so that none is null
+constexpr std::string_view kWithout = " without ";
 
 class Block {
  public:
@@ -103,9 +108,17 @@ class OffsetQueue : public Queue {
 
 class OffsetDevice : public X86Device, public std::enable_shared_from_this<OffsetDevice> {
  public:
-  explicit OffsetDevice(const Target& target) : X86Device(target) {}
+  OffsetDevice(const Target& target, std::vector<std::string> lacking)
+      : X86Device(target), lacking_(std::move(lacking)) {}
 
   std::string_view name() const override { return "offset"; }
+  std::string variant() const override {
+    return lacking_.empty() ? X86Device::variant()
+                            : fmt::format("{}{}{}", X86Device::variant(), kWithout, fmt::join(lacking_, ","));
+  }
+  const KernelImplementation* find(const KernelDef& kernel) const override {
+    return std::ranges::find(lacking_, kernel.name) == lacking_.end() ? X86Device::find(kernel) : nullptr;
+  }
   bool is_host() const override { return false; }
   void read(const std::byte* from, std::span<std::byte> to) override {
     std::memcpy(to.data(), block_->pointer(from), to.size());  // queues are empty when a run has ended
@@ -121,17 +134,36 @@ class OffsetDevice : public X86Device, public std::enable_shared_from_this<Offse
   std::unique_ptr<Queue> make_queue() override { return std::make_unique<OffsetQueue>(block_); }
 
  private:
+  const std::vector<std::string> lacking_;  // kernel classes
   std::shared_ptr<Block> block_ = std::make_shared<Block>();
 };
+
+std::vector<std::string> known_classes(std::string_view names) {
+  std::vector<std::string> classes;
+  while (!names.empty()) {
+    const size_t end = std::min(names.find(','), names.size());
+    const std::string_view name = names.substr(0, end);
+    if (std::ranges::find(kernels::all(), name, &KernelDef::name) == kernels::all().end())
+      fail("device offset: there is no kernel class \"{}\" to be without", name);
+    classes.emplace_back(name);
+    names.remove_prefix(std::min(end + 1, names.size()));
+  }
+  return classes;
+}
+
+std::shared_ptr<Device> open_offset(std::string_view variant) {
+  const size_t end = std::min(variant.find(kWithout), variant.size());
+  const std::string_view target = variant.substr(0, end);
+  return std::make_shared<OffsetDevice>(target.empty() ? host_target() : parse_target(target),
+                                        known_classes(variant.substr(std::min(end + kWithout.size(), variant.size()))));
+}
 
 }  // namespace
 
 extern constinit const DeviceDef offset_device_def{
     .name = "offset",
     .doc = "kernels of the CPU on memory that the host cannot read",
-    .variants = "",
-    .open = [](std::string_view variant) -> std::shared_ptr<Device> {
-      return std::make_shared<OffsetDevice>(variant.empty() ? host_target() : parse_target(variant));
-    }};
+    .variants = "as of cpu; \"avx2 without gemm,row\" has no kernels of these classes",
+    .open = open_offset};
 
 }  // namespace hone
