@@ -43,7 +43,7 @@ void time_block_products(KernelBench& bench);
 
 struct Compiled {
   explicit Compiled(const KernelPlan& p) : plan(p), library(bench_target(), CompilerOptions{.cache_folder = {}}) {
-    kernel = library.compile(std::span(&plan, 1))[0];
+    kernel = function_of(library.compile(std::span(&plan, 1))[0]);
     milliseconds = library.statistics().milliseconds;
     spilled = library.statistics().spilled;
   }
@@ -55,7 +55,7 @@ struct Compiled {
   void run(const KernelArgs& args, int64_t items) { kernel(&args, 0, items, scratch.mutable_bytes().data()); }
 
   KernelPlan plan;
-  KernelLibrary library;
+  X86Compiler library;
   KernelFn kernel = nullptr;
   double milliseconds = 0;
   int spilled = 0;

@@ -18,7 +18,7 @@
 
 #include "base/atomic_file.h"
 #include "base/hash.h"
-#include "device/x86/jit.h"
+#include "device/x86/machine.h"
 #include "device/x86/registry.h"
 #include "kernels/lower.h"
 #include "models/find_model.h"
@@ -178,7 +178,7 @@ class Listing {
   void add(const Subject& subject, const Level& level) {
     PreparedGraph prepared(subject.graph, {.device = x86_device(level.target)});
     const LoweredGraph lowered = prepared.place(prepared.sizes(subject.sizes));
-    ObjectCompiler compiler(level.target);
+    ObjectCompiler compiler(code_machine(level.target));
     int number = 0;
     for (const Step& step : lowered.steps) {
       if (!step.plan || !seen_.insert(fmt::format("{} {}", level.name, step.plan->text())).second) continue;
@@ -187,13 +187,13 @@ class Listing {
   }
 
  private:
-  // As KernelLibrary does it: code that spills is made again as long as it can get smaller.
+  // As ObjectLibrary does it: code that spills is made again as long as it can get smaller.
   void list(const std::string& place, ObjectCompiler& compiler, const KernelPlan& plan, const Target& target) {
     const X86KernelDef* const def = device_x86::find(plan.kernel());
     for (int shrink = 0;; ++shrink) {
-      const auto emit = [&](Emitter& e) { def->emit(e, plan, kKernel, shrink); };
+      const auto emit = [&](LlvmEmitter& e) { def->emit(e, plan, kKernel, shrink); };
       const ObjectCode code = compiler.compile(emit);
-      if (!code.spilled.empty() && def->can_shrink(plan, target, shrink + 1)) continue;
+      if (!code.spilled.empty() && def->can_shrink(X86Device(target), plan, shrink + 1)) continue;
       fmt::print("{} {} {} {}\n", place, plan.kernel().name, code.bytes.size(), digest(code.bytes));
       if (!folder_.empty()) write_file(folder_ + "/" + file_name(place) + ".s", compiler.assembly(emit));
       return;

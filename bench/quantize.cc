@@ -12,8 +12,8 @@
 #include "base/philox.h"
 #include "bench/timing.h"
 #include "device/x86/compiled_packer.h"
+#include "device/x86/peak_loops.h"
 #include "kernels/quantize/plan.h"
-#include "measure/peaks_kernels.h"
 
 namespace hone {
 namespace {
@@ -35,8 +35,8 @@ std::vector<float> normal_values(int64_t n) {
 // One kernel over one batch of whole groups, without what surrounds it; elements a nanosecond.
 double batch_speed(const QuantizePlan& plan, const Format& format, void* in, void* out, int rounds) {
   const KernelPlan general = plan;
-  KernelLibrary library(host_target(), {.cache_folder = {}});
-  const KernelFn kernel = library.compile({&general, 1})[0];
+  X86Compiler library(host_target(), {.cache_folder = {}});
+  const KernelFn kernel = function_of(library.compile({&general, 1})[0]);
   const int64_t groups = kBatch / format.geometry.columns;
   std::vector<uint32_t> scales(static_cast<size_t>(groups), 0x3f800000), zero_points(static_cast<size_t>(groups));
   double part = 1;

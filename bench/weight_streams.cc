@@ -11,8 +11,8 @@
 #include "bench/timing.h"
 #include "device/panel_memory.h"
 #include "device/x86/gemm/prepack.h"
+#include "device/x86/peak_loops.h"
 #include "formats/registry.h"
-#include "measure/peaks_kernels.h"
 
 namespace hone {
 namespace {

@@ -7,8 +7,7 @@ set(extended_tables $<STREQUAL:$<TARGET_PROPERTY:HONE_TABLES>,extended>)
 set(only_reference $<STREQUAL:$<TARGET_PROPERTY:HONE_DEVICES>,reference>)
 
 # add_table(<target> <layer> <condition> sources...)
-# The object library <target>: <layer>::all(), over the definitions in the sources, for programs that meet the condition. The layer
-# that emits machine code also gets the version of its generators, which are all of the program's.
+# The object library <target>: <layer>::all(), over the definitions in the sources, for programs that meet the condition.
 function(add_table target name condition)
   get_property(def GLOBAL PROPERTY HONE_REGISTRY_${name})
   get_property(folder GLOBAL PROPERTY HONE_FOLDER_${name})
@@ -52,8 +51,9 @@ function(device_sources root result)
   set(${result} ${all} PARENT_SCOPE)
 endfunction()
 
-# add_generator_version(<target> roots...): cached machine code is keyed by the sources of what generates it, below each root.
-function(add_generator_version target)
+# add_generator_version(<target> <condition> roots...): the object library <target>, for programs that meet the condition. Cached
+# machine code is keyed by the sources of what generates it, below each root; device/llvm and device/x86 lie in device.
+function(add_generator_version target condition)
   set(sources "")
   foreach(root ${ARGN})
     foreach(folder expr formats kernels device)
@@ -61,11 +61,14 @@ function(add_generator_version target)
       list(APPEND sources ${found})
     endforeach()
   endforeach()
-  set(version ${PROJECT_BINARY_DIR}/gen/${target}_generator_version.cc)
+  set(version ${PROJECT_BINARY_DIR}/gen/${target}.cc)
   set(script ${PROJECT_SOURCE_DIR}/cmake/generator_version.cmake)
   add_custom_command(OUTPUT ${version} COMMAND ${CMAKE_COMMAND} -DOUT=${version} "-DSOURCES=${sources}" -P ${script}
     DEPENDS ${sources} ${script} VERBATIM)
-  target_sources(${target} PRIVATE ${version})
+  add_library(${target} OBJECT ${version})
+  target_link_libraries(${target} PRIVATE hone_device_llvm)
+  set_target_properties(${target} PROPERTIES HONE_TABLES none)
+  target_link_libraries(hone_device_llvm INTERFACE $<${condition}:$<TARGET_OBJECTS:${target}>>)
 endfunction()
 
 # extend_layers(<root>): <root>/<folder>/ holds more of a layer with a registry, written as if it lay in src/<folder>/. Layers that lie
@@ -99,5 +102,5 @@ function(extend_layers root)
       target_link_libraries(hone_${name}_extended PRIVATE ${libraries})
     endif()
   endforeach()
-  add_generator_version(hone_device_x86_extended ${PROJECT_SOURCE_DIR}/src ${root})
+  add_generator_version(hone_generator_version_extended ${extended_tables} ${PROJECT_SOURCE_DIR}/src ${root})
 endfunction()

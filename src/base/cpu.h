@@ -10,7 +10,7 @@ namespace hone {
 
 // What code may ask of a CPU beyond x86-64. `avx2` comes with FMA, F16C and BMI, `avx512` with F, BW, CD, DQ and VL,
 // the two of AMX with its tiles: no CPU has one without the others. No CPU has the last two: with `amx_emulated` code
-// calls software in place of instructions of AMX (device/x86/tile_registers.h), with `vnni_emulated` code that
+// calls software in place of instructions of AMX (device/x86/amx/tile_registers.h), with `vnni_emulated` code that
 // multiplies bytes is that of VNNI with other instructions in place of its own: the same results on any CPU (for
 // tests).
 enum class Feature : uint8_t {

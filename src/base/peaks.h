@@ -14,6 +14,12 @@ constexpr bool is_integer(ProductUnit unit) {
   return unit == ProductUnit::int16 || unit == ProductUnit::int8 || unit == ProductUnit::int8_tiles;
 }
 
+// A loop of independent multiply-adds in registers, and the operations (FLOP) of one step.
+struct ArithmeticLoop {
+  void (*run)(int64_t steps) = nullptr;  // null: there is no such instruction
+  double flop_per_step = 0;
+};
+
 // Of one thread. Zero, or empty, means not measured or no such instruction.
 struct MachinePeaks {
   struct Read {

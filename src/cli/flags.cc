@@ -98,7 +98,9 @@ void add_device_to(CLI::App& app, std::string& device) {
   for (const DeviceDef* def : device::all())
     what +=
         fmt::format(" {}{}{}", def->name, *def->variants ? "[:VARIANT]" : "", def == device::all().back() ? "" : ",");
-  app.add_option("--device", device, what + "; cpu:avx512 is --isa avx512 (default: cpu)");
+  if (const DeviceDef* cpu = find_device("cpu"))
+    what += fmt::format("; cpu:{} is --isa {}", cpu->example, cpu->example);
+  app.add_option("--device", device, what + " (default: cpu)");
 }
 
 void add_no_fallback_to(CLI::App& app, bool& no_fallback) {
@@ -126,10 +128,8 @@ void RunFlags::add_all_but_trust_to(CLI::App& app) {
   app.add_option("-O,--optimise", optimise, "0: as it is, interpreted; 1: canonical form, interpreted; 2: compiled")
       ->check(CLI::Range(0, 2))
       ->capture_default_str();
-  app.add_option(
-      "--isa", isa,
-      "Instruction set to generate code for: avx2, avx512, avx512_bf16, amx or host, then +feature or -feature, as "
-      "in avx2+avx_vnni, host-amx_bf16, host+amx_emulated (default: host)");
+  if (const DeviceDef* cpu = find_device("cpu"))
+    app.add_option("--isa", isa, fmt::format("{} (default: host)", cpu->variants));
   app.add_flag("--no-fusion", no_fusion, "Give each node a kernel of its own");
   app.add_flag("--no-winograd", no_winograd,
                "Sums of products as they are written: no Winograd convolutions, whose rounding errors are larger");

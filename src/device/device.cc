@@ -37,11 +37,27 @@ std::string text_of(const Device& device) {
   return std::string(device.name()) + (variant.empty() ? "" : ":" + variant);
 }
 
+DeviceFacts device_facts() {
+  DeviceFacts all;
+  for (const DeviceDef* def : device::all()) {
+    if (!def->facts) continue;
+    const DeviceFacts facts = def->facts();
+    all.insert(all.end(), facts.begin(), facts.end());
+  }
+  return all;
+}
+
+const DeviceDef* find_device(std::string_view name) {
+  for (const DeviceDef* def : device::all())
+    if (name == def->name) return def;
+  return nullptr;
+}
+
 std::shared_ptr<Device> open_device(std::string_view text) {
   const size_t colon = text.find(':');
   const std::string_view name = text.substr(0, colon);
-  for (const DeviceDef* def : device::all())
-    if (name == def->name) return def->open(colon == text.npos ? std::string_view() : text.substr(colon + 1));
+  if (const DeviceDef* def = find_device(name))
+    return def->open(colon == text.npos ? std::string_view() : text.substr(colon + 1));
   std::vector<std::string_view> names;
   for (const DeviceDef* def : device::all()) names.push_back(def->name);
   fail("there is no device \"{}\"; known: {}", name, fmt::join(names, ", "));

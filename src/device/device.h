@@ -4,8 +4,10 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "base/peaks.h"
@@ -15,6 +17,7 @@
 #include "device/queue.h"
 #include "ir/memory.h"
 #include "ir/packer.h"
+#include "passes/pipeline.h"
 
 namespace hone {
 
@@ -33,7 +36,7 @@ struct UnitRates {
 // For any number of threads at once; sessions share one.
 class Device : public Memory {
  public:
-  // What --device takes behind the colon, for what it is now: "avx512". Empty where there are no variants.
+  // What --device takes behind the colon, for what it is now. Empty where there are no variants.
   virtual std::string variant() const { return ""; }
   virtual std::string abilities() const { return ""; }  // of instructions and units, for reports
 
@@ -59,24 +62,40 @@ class Device : public Memory {
   // Quantizes with machine code, to the bits of the rules of formats; null: the rules do.
   virtual std::shared_ptr<const Packer> make_packer(const CompilerOptions&) { return nullptr; }
 
+  // The passes that graphs go through before fusion.
+  virtual const Pipeline& pipeline() const { return kChannelsLast; }
+
+  // What its units and its memory reach, measured now, in seconds; none: it computes with the CPU's.
+  virtual std::optional<MachinePeaks> measure_peaks() { return std::nullopt; }
   virtual UnitRates units() const { return {}; }
   virtual std::vector<std::string> notes() const { return {}; }  // what keeps it from being faster, in sentences
 
   Buffer copied(const Buffer& from);  // a buffer of the device with the bytes of one of the host
 };
 
+using DeviceFacts = std::vector<std::pair<std::string, std::string>>;
+
 struct DeviceDef {
   const char* name;  // as --device takes it
   const char* doc;
-  const char* variants;  // what may stand behind a colon, for people; empty: nothing
+  const char* variants;      // what may stand behind a colon, for people; empty: nothing
+  const char* example = "";  // one of them
+  // What this machine has for it, whether it can be opened or not: titles and texts of rows of reports. Null: nothing.
+  DeviceFacts (*facts)() = nullptr;
+  // What keeps a core of the host busy, where the device computes on those. Null: it does not.
+  ArithmeticLoop (*busy_loop)() = nullptr;
   // Throws Error when it is not there, saying what was looked for, and for variants that are unknown or not there.
   std::shared_ptr<Device> (*open)(std::string_view variant);
 };
 
 std::string text_of(const Device& device);  // as open_device() takes it
 
-// "cpu", "cpu:avx512". Throws Error, which lists the devices of the program, for another name.
+const DeviceDef* find_device(std::string_view name);  // null: the program has none of that name
+
+// "cpu", "cpu:host". Throws Error, which lists the devices of the program, for another name.
 std::shared_ptr<Device> open_device(std::string_view text);
+
+DeviceFacts device_facts();  // of all devices of the program
 
 // Whose kernels run, on copies in the host's memory, what a device has none for.
 struct HostKernels {

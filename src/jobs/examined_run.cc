@@ -61,7 +61,7 @@ class RunExamination {
       : options_(options),
         findings_(findings),
         lowering_(lowering_for(device_or_cpu(options.device))),
-        whole_(prepare_for_codegen(graph, stored_compute(graph))) {
+        whole_(prepare_for_codegen(graph, stored_compute(graph), {}, lowering_.device->pipeline())) {
     whole_.compact();
     parts_ = specialised_parts(whole_, sizes);
     lowered_ = lower(parts_.head, lowering_);

@@ -57,8 +57,8 @@ std::vector<PlannedStep> planned_steps(const Graph& graph, const ShapeOptions& s
   if (!session.compiles())
     fail("predicted_latency is the sum of compiled steps; leave --backend reference and -O0, -O1 out");
   const std::shared_ptr<Device> device = device_or_cpu(session.device);
-  Graph prepared =
-      prepare_for_codegen(graph, session.compute ? *session.compute : stored_compute(graph), session.pipeline);
+  Graph prepared = prepare_for_codegen(graph, session.compute ? *session.compute : stored_compute(graph),
+                                       session.pipeline, device->pipeline());
   prepared.compact();
   const SpecialisedParts parts = specialised_parts(prepared, bind_symbols(prepared, shapes));
   if (!parts.turns.empty()) fail("predicted_latency is of models whose sizes follow from those of the inputs");

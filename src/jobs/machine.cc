@@ -104,12 +104,13 @@ KeyValues peaks_block(const MachinePeaks& peaks) {
 }
 
 Record machine(const MachineOptions& options) {
-  const MachinePeaks peaks = machine_peaks(options.cache_folder, options.fresh);
+  const std::shared_ptr<Device> device = cpu();
+  const MachinePeaks peaks = device ? machine_peaks(*device, options.cache_folder, options.fresh) : MachinePeaks();
   Record record{.title = "Machine",
                 .command = options.command,
                 .sections = {{"Peaks", {peaks_block(peaks), reads_table(peaks)}}},
                 .machine = describe(environment())};
-  if (const std::shared_ptr<Device> device = cpu()) {
+  if (device) {
     record.sections[0].blocks.push_back(units_table(device->units(), peaks));
     record.findings = wrong_hints(device->units(), peaks);
     for (const std::string& note : device->notes()) record.findings.push_back(note);

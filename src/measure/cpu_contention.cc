@@ -8,7 +8,7 @@
 #include <thread>
 #include <vector>
 
-#include "measure/peaks_kernels.h"
+#include "device/registry.h"
 
 namespace hone {
 namespace {
@@ -21,6 +21,12 @@ std::vector<int> usable_cpus() {
   for (int cpu = 0; cpu < CPU_SETSIZE; ++cpu)
     if (CPU_ISSET(cpu, &set)) cpus.push_back(cpu);
   return cpus;
+}
+
+ArithmeticLoop busy_loop() {
+  for (const DeviceDef* def : device::all())
+    if (const ArithmeticLoop loop = def->busy_loop ? def->busy_loop() : ArithmeticLoop(); loop.run) return loop;
+  return {};
 }
 
 // Rate of the calling thread, bound to `cpu`, over about 60 ms.
@@ -47,7 +53,7 @@ double rate_on(int cpu, const ArithmeticLoop& loop, std::barrier<>* together) {
 
 std::optional<CpuContention> cpu_contention() {
   const std::vector<int> cpus = usable_cpus();
-  const ArithmeticLoop loop = f32_loop(cpu_features());
+  const ArithmeticLoop loop = busy_loop();
   if (cpus.size() < 2 || !loop.run) return std::nullopt;
   CpuContention check;
   for (int i : {0, 1}) std::thread([&, i] { check.alone[i] = rate_on(cpus[size_t(i)], loop, nullptr); }).join();

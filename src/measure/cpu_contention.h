@@ -12,7 +12,8 @@ struct CpuContention {
   double ratio() const { return (together[0] + together[1]) / (alone[0] + alone[1]); }  // 1: two cores; 0.5: one
 };
 
-// Takes about 0.2 s. None when this process may use fewer than two CPUs, or the CPU has no FMA.
+// By the busy_loop() of a device; takes about 0.2 s. None when this process may use fewer than two CPUs, or there is no
+// such loop for this one.
 std::optional<CpuContention> cpu_contention();
 
 }  // namespace hone

@@ -8,11 +8,13 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <iterator>
 #include <sstream>
 
 #include "base/cpu.h"
 #include "base/text.h"
 #include "base/threads.h"
+#include "device/device.h"
 #include "measure/proc_file.h"
 
 namespace hone {
@@ -55,7 +57,7 @@ Environment environment() {
   double load[1] = {0};
   getloadavg(load, 1);
   return {.cpu = cpu_name(),
-          .features = to_string(cpu_features()),
+          .devices = device_facts(),
           .cpus = usable_cpu_count(),
           .memory_bytes = int64_t{sysconf(_SC_PHYS_PAGES)} * sysconf(_SC_PAGE_SIZE),
           .system = system_name(),
@@ -66,15 +68,18 @@ Environment environment() {
 }
 
 std::vector<std::pair<std::string, std::string>> describe(const Environment& e) {
-  return {{"CPU", e.cpu},
-          {"Features", e.features},
-          {"CPUs usable", fmt::format("{}", e.cpus)},
-          {"Memory", human_bytes(static_cast<double>(e.memory_bytes))},
-          {"System", e.system},
-          {"Frequency governor", e.governor.empty() ? "not readable" : e.governor},
-          {"Load average (1 min)", fmt::format("{:.2f}", e.load_average)},
-          {"hone", e.hone_version},
-          {"Compiler of hone", e.compiler}};
+  std::vector<std::pair<std::string, std::string>> rows{{"CPU", e.cpu}};
+  rows.insert(rows.end(), e.devices.begin(), e.devices.end());
+  const std::pair<std::string, std::string> others[] = {
+      {"CPUs usable", fmt::format("{}", e.cpus)},
+      {"Memory", human_bytes(static_cast<double>(e.memory_bytes))},
+      {"System", e.system},
+      {"Frequency governor", e.governor.empty() ? "not readable" : e.governor},
+      {"Load average (1 min)", fmt::format("{:.2f}", e.load_average)},
+      {"hone", e.hone_version},
+      {"Compiler of hone", e.compiler}};
+  rows.insert(rows.end(), std::begin(others), std::end(others));
+  return rows;
 }
 
 CpuTimes parse_cpu_times(std::string_view stat) {

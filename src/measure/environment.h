@@ -10,8 +10,9 @@
 namespace hone {
 
 struct Environment {
-  std::string cpu, features;  // name, and the feature bits that code generation looks at
-  int cpus = 0;               // that this process may use
+  std::string cpu;                                           // its name
+  std::vector<std::pair<std::string, std::string>> devices;  // device_facts()
+  int cpus = 0;                                              // that this process may use
   int64_t memory_bytes = 0;
   std::string system;       // "Linux 6.1.0 x86_64, Debian GNU/Linux 12 (bookworm)"
   std::string governor;     // of CPU 0; "" where the system does not say

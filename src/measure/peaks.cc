@@ -2,97 +2,30 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
-#include <atomic>
-#include <chrono>
 #include <cmath>
-#include <cstring>
 #include <filesystem>
-#include <memory>
 
 #include "base/atomic_file.h"
 #include "base/cpu.h"
 #include "base/hash.h"
 #include "base/json.h"
 #include "base/regular_file.h"
-#include "base/system_memory.h"
-#include "base/text.h"
-#include "base/threads.h"
-#include "measure/peaks_kernels.h"
 #include "measure/proc_file.h"
 
 namespace hone {
 namespace {
 
-using Clock = std::chrono::steady_clock;
-double seconds_since(Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); }
-
-// The highest rate of `work` per second over repetitions of `body` within about `seconds`, after one that warms up.
-template <class Body>
-double best_rate(double work, double seconds, Body&& body) {
-  body();
-  double best = 0;
-  const Clock::time_point start = Clock::now();
-  do {
-    const Clock::time_point begin = Clock::now();
-    body();
-    best = std::max(best, work / seconds_since(begin));
-  } while (seconds_since(start) < seconds);
-  return best;
-}
-
-double gflops(const ArithmeticLoop& loop) {
-  if (!loop.run) return 0;
-  constexpr int64_t kSteps = 100'000;  // about half a millisecond: shorter than a scheduler's time slice
-  return best_rate(loop.flop_per_step * kSteps * 1e-9, 0.15, [&] { loop.run(kSteps); });
-}
-
-constexpr size_t kSmallest = size_t{16} << 10, kLargest = size_t{256} << 20;  // half a first-level cache; main memory
-
-// By size, each twice the one before.
-std::vector<MachinePeaks::Read> read_rates(ReadLoop read) {
-  const std::shared_ptr<std::byte> data = system_memory(kLargest);  // as laid-out weights have it
-  if (!read || !data) return {};
-  std::memset(data.get(), 1, kLargest);  // pages that were never written all share one page of zeros
-  std::vector<MachinePeaks::Read> rates;
-  for (size_t bytes = kSmallest; bytes <= kLargest; bytes *= 2) {
-    const size_t passes = std::max<size_t>(1, (size_t{4} << 20) / bytes);
-    const double seconds = bytes < kLargest / 4 ? 0.04 : 0.25;
-    const double rate = best_rate(static_cast<double>(bytes * passes) * 1e-9, seconds, [&] {
-      for (size_t pass = 0; pass < passes; ++pass) read(data.get(), bytes);
-    });
-    rates.push_back({static_cast<int64_t>(bytes), rate});
-  }
-  // A smaller range is no slower than a larger one: where it seems to be, it was disturbed all the time.
-  for (size_t i = rates.size() - 1; i-- > 0;) rates[i].gbytes = std::max(rates[i].gbytes, rates[i + 1].gbytes);
-  return rates;
-}
-
-// Each of the two waits for the other, so that both take part; where the second thread does not come at all, it is
-// given up.
-double fork_join_us() {
-  if (hardware_threads() < 2) return 0;
-  constexpr int kRegions = 100, kPatience = 1'000'000;
-  return 1e6 / best_rate(kRegions, 0.1, [&] {
-           for (int i = 0; i < kRegions; ++i) {
-             std::atomic<int> arrived = 0;
-             auto meet = [&](int64_t, int64_t, int) {
-               ++arrived;
-               for (int spin = 0; arrived < 2 && spin < kPatience; ++spin) {
-               }
-             };
-             parallel_chunks(2, 1, 2, meet);
-           }
-         });
-}
-
 std::string machine_key() {
-  return hash128("by size " HONE_VERSION "\n" + read_proc("/proc/sys/kernel/random/boot_id") + cpu_name() +
-                 to_string(cpu_features()))
-      .hex();
+  std::string text = "by size " HONE_VERSION "\n" + read_proc("/proc/sys/kernel/random/boot_id") + cpu_name();
+  for (const auto& [title, fact] : device_facts()) text += fact;
+  return hash128(text).hex();
 }
 
-std::string path_in(const std::string& cache_folder) { return cache_folder + "/peaks.json"; }
+std::string path_in(const std::string& cache_folder) { return cache_folder + "/peaks.json"; }  // of the host
+
+std::string path_in(const std::string& cache_folder, const Device& device) {
+  return device.is_host() ? path_in(cache_folder) : fmt::format("{}/peaks_{}.json", cache_folder, device.name());
+}
 
 constexpr size_t kMostBytes = size_t{1} << 20;  // of the file
 
@@ -163,26 +96,16 @@ void store(const std::string& path, const MachinePeaks& peaks) try {
 
 }  // namespace
 
-MachinePeaks measure_peaks() {
-  const Features cpu = cpu_features();
-  return {.f32_gflops = gflops(f32_loop(cpu)),
-          .bf16_gflops = gflops(bf16_loop(cpu)),
-          .int8_gops = gflops(int8_loop(cpu)),
-          .bf16_tile_gflops = gflops(bf16_tile_loop(cpu)),
-          .int8_tile_gops = gflops(int8_tile_loop(cpu)),
-          .reads = read_rates(read_loop(cpu)),
-          .fork_join_us = fork_join_us()};
-}
-
 std::optional<MachinePeaks> remembered_peaks(const std::optional<std::string>& cache_folder) {
   return cache_folder ? load(path_in(*cache_folder)) : std::nullopt;
 }
 
-MachinePeaks machine_peaks(const std::optional<std::string>& cache_folder, bool fresh) {
-  if (!fresh)
-    if (const std::optional<MachinePeaks> known = remembered_peaks(cache_folder)) return *known;
-  const MachinePeaks peaks = measure_peaks();
-  if (cache_folder) store(path_in(*cache_folder), peaks);
+MachinePeaks machine_peaks(Device& device, const std::optional<std::string>& cache_folder, bool fresh) {
+  if (!fresh && cache_folder)
+    if (const std::optional<MachinePeaks> known = load(path_in(*cache_folder, device))) return *known;
+  const std::optional<MachinePeaks> own = device.measure_peaks();
+  const MachinePeaks peaks = own ? *own : open_device("cpu")->measure_peaks().value_or(MachinePeaks());
+  if (cache_folder) store(path_in(*cache_folder, device), peaks);
   return peaks;
 }
 

@@ -1,5 +1,5 @@
-// Parts of convolutional networks that several families share, with weights as torchvision names them. Feature maps are
-// f32[B,C,H,W] of any batch and size.
+// Parts of convolutional networks that several families share, with weights as torchvision names them. Maps of features
+// are f32[B,C,H,W] of any batch and size.
 #pragma once
 
 #include <string>

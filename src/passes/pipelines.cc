@@ -21,39 +21,39 @@ constexpr std::array kCanonical = {
     "simplify_shapes", "simplify_arithmetic",  "expand_einsum",       "recognise_linear",  "fold_batch_norm",
     "recognise_gelu",  "recognise_layer_norm", "recognise_attention", "propagate_full",    "simplify_arithmetic",
     "simplify_shapes", "fold_constants",       "merge_common",        "remove_dead"};
-constexpr std::array kForCodegen = {"sink_dequantize",
-                                    "tabulate_codes",
-                                    "fold_fake_quant",
-                                    "integer_products",
-                                    "expand_fake_quant",
-                                    "widen_halves",
-                                    "expand_recurrent",
-                                    "expand_fourier",
-                                    "decode_vectors",
-                                    "unpack_values",
-                                    "expand_attention_gradient",
-                                    "expand_batch_norm",
-                                    "fold_constants",
-                                    "expand_conv_transpose",
-                                    "turn_conv_transpose",
-                                    "expand_avg_pool_gradient",
-                                    "expand_volumes",
-                                    "expand_conv_gradients",
-                                    "separate_max_pool",
-                                    "expand_grid_sample",
-                                    "channels_last",
-                                    "expand_batch_norm_train",
-                                    "fold_constants",
-                                    "simplify_shapes",
-                                    "sink_transposes",
-                                    "integer_products",
-                                    "fold_constants",
-                                    "simplify_shapes",
-                                    "set_compute",
-                                    "expand_mean_pool",
-                                    "nest_concats",
-                                    "merge_common",
-                                    "remove_dead"};
+constexpr std::array kWithChannelsLast = {"sink_dequantize",
+                                          "tabulate_codes",
+                                          "fold_fake_quant",
+                                          "integer_products",
+                                          "expand_fake_quant",
+                                          "widen_halves",
+                                          "expand_recurrent",
+                                          "expand_fourier",
+                                          "decode_vectors",
+                                          "unpack_values",
+                                          "expand_attention_gradient",
+                                          "expand_batch_norm",
+                                          "fold_constants",
+                                          "expand_conv_transpose",
+                                          "turn_conv_transpose",
+                                          "expand_avg_pool_gradient",
+                                          "expand_volumes",
+                                          "expand_conv_gradients",
+                                          "separate_max_pool",
+                                          "expand_grid_sample",
+                                          "channels_last",
+                                          "expand_batch_norm_train",
+                                          "fold_constants",
+                                          "simplify_shapes",
+                                          "sink_transposes",
+                                          "integer_products",
+                                          "fold_constants",
+                                          "simplify_shapes",
+                                          "set_compute",
+                                          "expand_mean_pool",
+                                          "nest_concats",
+                                          "merge_common",
+                                          "remove_dead"};
 
 // Run on the bodies of if, loop and scan too, each a graph of its own, innermost first. What is made ready for code
 // generation is, with all passes.
@@ -251,10 +251,12 @@ bool calibrates(const QuantizeOptions& options) {
          options.awq_scaling;
 }
 
-Graph prepare_for_codegen(Graph graph, Compute compute, const PipelineOptions& options) {
+constinit const Pipeline kChannelsLast{kWithChannelsLast};
+
+Graph prepare_for_codegen(Graph graph, Compute compute, const PipelineOptions& options, const Pipeline& pipeline) {
   graph = run_passes(canonicalise(std::move(graph), options), {"inline_captures"}, {}, options);
-  edit_bodies(graph, [&](Graph body) { return prepare_for_codegen(std::move(body), compute, options); });
-  return run_passes(std::move(graph), {kForCodegen.begin(), kForCodegen.end()},
+  edit_bodies(graph, [&](Graph body) { return prepare_for_codegen(std::move(body), compute, options, pipeline); });
+  return run_passes(std::move(graph), {pipeline.passes.begin(), pipeline.passes.end()},
                     {SetComputeOptions{std::string(to_string(compute))}}, options);
 }
 

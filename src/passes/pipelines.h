@@ -7,6 +7,7 @@
 
 #include "passes/nonfinite.h"
 #include "passes/pass.h"
+#include "passes/pipeline.h"
 #include "passes/quantize.h"
 #include "passes/round_weights.h"
 #include "passes/smooth_quant.h"
@@ -45,8 +46,9 @@ void check_pass_names(const std::vector<std::string>& names);  // Error with the
 Graph canonicalise(Graph graph, const PipelineOptions& options = {});  // -O1: DESIGN section 3, canonical form
 // The same of a graph whose weights are parameters: products with them become linear, too, and batch norms stay.
 Graph canonicalise_parameters(Graph graph, const PipelineOptions& options = {});
-Graph prepare_for_codegen(Graph graph, Compute compute,
-                          const PipelineOptions& options = {});  // canonical form, then what code generation expects
+// Canonical form, then a device's pipeline.
+Graph prepare_for_codegen(Graph graph, Compute compute, const PipelineOptions& options = {},
+                          const Pipeline& pipeline = kChannelsLast);
 
 // The options of the passes that quantize() is made of, as one, and which of them run.
 struct QuantizeOptions : FormatRules, RoundingOptions, SmoothQuantOptions, NonfiniteOptions {

@@ -274,14 +274,15 @@ Session::Session(Graph graph, SessionOptions options) : impl_(std::make_unique<I
   impl_->limits = token_limits(graph);
   if (!o.bundled.empty()) impl_->own_code = sizes_with_own_code(graph);
   if (o.max_specialisations < 1) fail("max_specialisations is 0; at least 1 is needed");
+  if (o.optimise >= 2) impl_->options.device = device_or_cpu(o.device);
   if (o.optimise == 0 && impl_->compute == Compute::f32) impl_->graph = std::move(graph);
   else if (impl_->compiles() || impl_->compute != Compute::f32)
-    impl_->graph = prepare_for_codegen(std::move(graph), impl_->compute, o.pipeline);
+    impl_->graph = prepare_for_codegen(std::move(graph), impl_->compute, o.pipeline,
+                                       o.device ? o.device->pipeline() : kChannelsLast);
   else impl_->graph = canonicalise(std::move(graph), o.pipeline);
   impl_->graph.compact();
   if (o.optimise >= 2) {
-    const std::shared_ptr<Device> device = device_or_cpu(o.device);
-    impl_->options.device = device;
+    const std::shared_ptr<Device>& device = o.device;
     impl_->shared = std::make_unique<StagesShared>(
         LowerOptions{.device = device, .fuse = o.fuse && device->compiles(), .no_winograd = o.no_winograd},
         o.max_specialisations, impl_->limits, impl_->pool, device,

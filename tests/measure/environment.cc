@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "base/cpu.h"
 #include "measure/cpu_contention.h"
 
 namespace hone {
@@ -15,6 +16,7 @@ TEST(Environment, KnowsThisMachine) {
   EXPECT_GT(e.memory_bytes, 64 << 20);
   EXPECT_TRUE(e.system.starts_with("Linux ")) << e.system;
   EXPECT_EQ(std::count(e.hone_version.begin(), e.hone_version.end(), '.'), 2) << e.hone_version;
+  EXPECT_EQ(describe(e)[1], (std::pair<std::string, std::string>("Features", to_string(cpu_features()))));
   for (const auto& [key, value] : describe(e)) EXPECT_FALSE(value.empty() && key != "Features") << key;
 }
 

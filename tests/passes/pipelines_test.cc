@@ -96,6 +96,19 @@ TEST(Canonicalise, EveryPassCanBeLeftOut) {
   }
 }
 
+TEST(Pipelines, ADevicesPassesRunBehindTheCanonicalForm) {
+  constexpr const char* kPasses[] = {"widen_halves", "set_compute", "remove_dead"};
+  std::vector<std::string> canonical, ran;
+  const auto listed = [](std::vector<std::string>& names) {
+    return PipelineOptions{.after = [&](const PassDef& each, const Graph&, double) { names.push_back(each.name); }};
+  };
+  canonicalise(test::parse(kExported), listed(canonical));
+  prepare_for_codegen(test::parse(kExported), Compute::bf16, listed(ran), {kPasses});
+  canonical.push_back("inline_captures");
+  canonical.insert(canonical.end(), std::begin(kPasses), std::end(kPasses));
+  EXPECT_EQ(ran, canonical);
+}
+
 TEST(Pipelines, RefuseUnknownPasses) {
   EXPECT_NE(test::error_of([] {
               canonicalise(Graph(), {.disabled = {"fold_constant"}, .verify = false, .after = {}});

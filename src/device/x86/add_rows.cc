@@ -7,8 +7,8 @@
 
 #include "base/multiples.h"
 #include "device/x86/element_cost.h"
-#include "device/x86/emit.h"
-#include "device/x86/epilogue.h"
+#include "device/x86/emitter.h"
+#include "device/x86/product_epilogue.h"
 #include "device/x86/gemm/shape.h"
 #include "device/x86/x86_kernel.h"
 #include "ir/pointwise.h"

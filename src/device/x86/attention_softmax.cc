@@ -6,7 +6,7 @@
 #include <numbers>
 
 #include "device/x86/tile.h"
-#include "device/x86/vector_math.h"
+#include "device/llvm/vector_math.h"
 
 namespace hone {
 namespace {

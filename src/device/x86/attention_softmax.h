@@ -2,7 +2,7 @@
 #pragma once
 
 #include "device/x86/attention/shape.h"
-#include "device/x86/emit.h"
+#include "device/x86/emitter.h"
 
 namespace hone {
 

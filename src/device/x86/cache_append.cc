@@ -2,7 +2,7 @@
 #include <algorithm>
 
 #include "device/x86/copy.h"
-#include "device/x86/emit.h"
+#include "device/x86/emitter.h"
 #include "device/x86/x86_kernel.h"
 #include "ir/pointwise.h"
 #include "kernels/cache_append/plan.h"

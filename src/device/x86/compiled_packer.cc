@@ -123,7 +123,7 @@ struct CompiledPacker::Impl {
   // All work items of a plan.
   void run(const QuantizePlan& plan, KernelArgs& args) {
     const KernelPlan general = plan;
-    const KernelFn kernel = library.compile({&general, 1})[0];
+    const KernelFn kernel = function_of(library.compile({&general, 1})[0]);
     auto chunk = [&](int64_t begin, int64_t end, int) { kernel(&args, begin, end, nullptr); };
     const Launch call = launch(device, general, args);
     parallel_chunks(call.items, call.items_per_chunk, options.threads, chunk);
@@ -157,7 +157,7 @@ struct CompiledPacker::Impl {
 
   const X86Device device;
   const CompilerOptions options;
-  KernelLibrary library;
+  X86Compiler library;
 };
 
 CompiledPacker::CompiledPacker(const Target& target, const CompilerOptions& options)

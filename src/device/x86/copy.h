@@ -1,7 +1,7 @@
 // Bytes moved or cleared; nothing beyond them is touched. Straight code where their number is constant.
 #pragma once
 
-#include "device/x86/emit.h"
+#include "device/x86/emitter.h"
 
 namespace hone {
 

@@ -2,8 +2,8 @@
 // bytes. What codes in lanes mean is emitted by code_numbers.h.
 #pragma once
 
-#include "device/x86/code_numbers.h"
-#include "device/x86/emit.h"
+#include "device/llvm/code_numbers.h"
+#include "device/x86/emitter.h"
 #include "device/x86/weight_codec.h"
 #include "formats/format.h"
 

@@ -4,9 +4,12 @@
 
 #include "base/stop.h"
 #include "base/threads.h"
+#include "device/llvm/object_cache.h"
 #include "device/x86/compiled_packer.h"
 #include "device/x86/compiler.h"
-#include "device/x86/object_cache.h"
+#include "device/x86/machine.h"
+#include "device/x86/peak_loops.h"
+#include "device/x86/peaks.h"
 #include "device/x86/registry.h"
 
 namespace hone {
@@ -23,7 +26,7 @@ constexpr int64_t kCompilerBytes = int64_t{32} << 20, kThreadBytes = int64_t{8} 
 class CpuQueue : public HostQueue {
  public:
   void launch(Code code, const KernelArgs& args, const Launch& call, std::span<std::byte* const> scratch) override {
-    const auto kernel = reinterpret_cast<KernelFn>(const_cast<void*>(code));
+    const KernelFn kernel = function_of(code);
     const int64_t items = call.items, chunk_items = call.items_per_chunk;
     if (scratch.size() == 1 || items <= chunk_items) {
       const int64_t at_once = std::max<int64_t>(chunk_items, 1) * kChunksAtOnce;
@@ -38,22 +41,6 @@ class CpuQueue : public HostQueue {
     };
     parallel_chunks(items, chunk_items, static_cast<int>(scratch.size()), chunk);
   }
-};
-
-class X86Compiler : public Compiler {
- public:
-  X86Compiler(const Target& target, const CompilerOptions& options) : library_(target, options) {}
-
-  std::vector<Code> compile(std::span<const KernelPlan> plans) override {
-    std::vector<Code> codes;
-    for (KernelFn kernel : library_.compile(plans)) codes.push_back(reinterpret_cast<Code>(kernel));
-    return codes;
-  }
-  const CompileStatistics& statistics() const override { return library_.statistics(); }
-  std::string bundle() const override { return library_.bundle(); }
-
- private:
-  KernelLibrary library_;
 };
 
 double MachinePeaks::*peak_of(const DotUnit& unit) {
@@ -77,13 +64,17 @@ const KernelImplementation* X86Device::find(const KernelDef& kernel) const { ret
 std::unique_ptr<Compiler> X86Device::make_compiler(const CompilerOptions& options) {
   return std::make_unique<X86Compiler>(target_, options);
 }
-std::string X86Device::code_key(const KernelPlan& plan) const { return object_key(plan.text(), target_).hex(); }
+std::string X86Device::code_key(const KernelPlan& plan) const {
+  return object_key(plan.text(), code_target(target_)).hex();
+}
 int64_t X86Device::compile_bytes(int threads, int64_t kernels) const {
   return kCompilerBytes + kThreadBytes * threads + kKernelBytes * kernels;
 }
 std::shared_ptr<const Packer> X86Device::make_packer(const CompilerOptions& options) {
   return std::make_shared<CompiledPacker>(target_, options);
 }
+
+std::optional<MachinePeaks> X86Device::measure_peaks() { return measure_cpu_peaks(); }
 
 UnitRates X86Device::units() const {
   UnitRates rates{.source = std::string(target_.rates().name), .units = {}};
@@ -104,8 +95,13 @@ extern constinit const DeviceDef cpu_device_def{
     .name = "cpu",
     .doc = "compiled code",
     .variants =
-        "levels of instructions: avx2, avx512, avx512_bf16, amx, host; with features added or taken away: "
-        "avx512+avx_vnni",
+        "Instruction set to generate code for: avx2, avx512, avx512_bf16, amx or host, then +feature or -feature, as "
+        "in avx2+avx_vnni, host-amx_bf16, host+amx_emulated",
+    .example = "avx512",
+    .facts = []() -> DeviceFacts {
+      return {{"Features", to_string(cpu_features())}};
+    },
+    .busy_loop = [] { return f32_loop(cpu_features()); },
     .open = [](std::string_view variant) -> std::shared_ptr<Device> {
       return std::make_shared<X86Device>(usable_target(variant));
     }};

@@ -20,6 +20,8 @@ class X86Device : public HostDevice {
   std::string code_key(const KernelPlan& plan) const override;
   int64_t compile_bytes(int threads, int64_t kernels) const override;
   std::shared_ptr<const Packer> make_packer(const CompilerOptions& options) override;
+  const Pipeline& pipeline() const override { return kChannelsLast; }  // channels of a pixel are multiplied as they lie
+  std::optional<MachinePeaks> measure_peaks() override;
   UnitRates units() const override;
   std::vector<std::string> notes() const override;
 

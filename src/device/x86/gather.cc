@@ -1,7 +1,7 @@
 // Gather kernels: rows of a table by number, converted, or decoded (packed_rows.h).
 #include <algorithm>
 
-#include "device/x86/emit.h"
+#include "device/x86/emitter.h"
 #include "device/x86/packed_rows.h"
 #include "device/x86/weight_codec.h"
 #include "device/x86/x86_kernel.h"

@@ -1,6 +1,6 @@
 #include "device/x86/head_reader.h"
 
-#include "device/x86/code_stream.h"
+#include "device/llvm/code_stream.h"
 
 namespace hone {
 

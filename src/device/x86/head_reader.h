@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "device/x86/code_numbers.h"
-#include "device/x86/emit.h"
+#include "device/llvm/code_numbers.h"
+#include "device/x86/emitter.h"
 #include "ops/head_rows.h"
 
 namespace hone {

@@ -2,8 +2,8 @@
 // byte, because lanes are a multiple of 8. Anywhere else each code and each scale is fetched by itself.
 #include "device/x86/packed_rows.h"
 
-#include "device/x86/code_numbers.h"
-#include "device/x86/code_stream.h"
+#include "device/llvm/code_numbers.h"
+#include "device/llvm/code_stream.h"
 #include "formats/packed.h"
 
 namespace hone {

@@ -1,7 +1,7 @@
 // Rows of a packed table, decoded from the storage layout of its format (docs/FORMATS.md, section 3.5).
 #pragma once
 
-#include "device/x86/emit.h"
+#include "device/x86/emitter.h"
 #include "kernels/gather/plan.h"
 
 namespace hone {

@@ -2,7 +2,7 @@
 // The layout is that of device/x86/gemm/shape.h.
 #pragma once
 
-#include "device/x86/emit.h"
+#include "device/x86/emitter.h"
 #include "device/x86/gemm/shape.h"
 #include "formats/format.h"
 

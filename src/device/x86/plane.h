@@ -1,7 +1,7 @@
 // The sizes of a plane and its window as code reads them: constants, or what the call says.
 #pragma once
 
-#include "device/x86/emit.h"
+#include "device/x86/emitter.h"
 #include "kernels/plane_window.h"
 
 namespace hone {

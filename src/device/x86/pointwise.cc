@@ -5,8 +5,8 @@
 #include <algorithm>
 
 #include "device/x86/element_cost.h"
-#include "device/x86/emit.h"
-#include "device/x86/expr_emit.h"
+#include "device/x86/emitter.h"
+#include "device/llvm/expr_emit.h"
 #include "device/x86/x86_kernel.h"
 #include "kernels/elements.h"
 #include "kernels/pointwise/plan.h"

@@ -8,10 +8,10 @@
 #include <cmath>
 
 #include "base/multiples.h"
-#include "device/x86/code_numbers.h"
-#include "device/x86/code_stream.h"
+#include "device/llvm/code_numbers.h"
+#include "device/llvm/code_stream.h"
 #include "device/x86/element_cost.h"
-#include "device/x86/expr_emit.h"
+#include "device/llvm/expr_emit.h"
 #include "device/x86/quantize_bytes.h"
 #include "device/x86/quantize_loops.h"
 #include "device/x86/quantize_parts.h"

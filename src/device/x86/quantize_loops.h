@@ -4,7 +4,7 @@
 // A work item is a block of `lanes` groups of a line, or a segment of a tensor that is one group.
 #pragma once
 
-#include "device/x86/emit.h"
+#include "device/x86/emitter.h"
 #include "device/x86/quantize_parts.h"
 #include "kernels/quantize/programs.h"
 #include "kernels/quantize/spans.h"

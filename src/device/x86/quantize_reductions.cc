@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "device/x86/expr_emit.h"
+#include "device/llvm/expr_emit.h"
 
 namespace hone {
 

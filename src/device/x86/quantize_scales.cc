@@ -1,6 +1,6 @@
 #include "device/x86/quantize_scales.h"
 
-#include "device/x86/expr_emit.h"
+#include "device/llvm/expr_emit.h"
 #include "kernels/program_uses.h"
 
 namespace hone {

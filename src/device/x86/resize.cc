@@ -5,7 +5,7 @@
 // channels than lanes are masked.
 #include <algorithm>
 
-#include "device/x86/emit.h"
+#include "device/x86/emitter.h"
 #include "device/x86/tile.h"
 #include "device/x86/x86_kernel.h"
 #include "ir/pointwise.h"

@@ -2,7 +2,7 @@
 // sample lies, and how much each element weighs, is computed in f64, as the reference does.
 #include <algorithm>
 
-#include "device/x86/emit.h"
+#include "device/x86/emitter.h"
 #include "device/x86/x86_kernel.h"
 #include "kernels/roi_align/plan.h"
 

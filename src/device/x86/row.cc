@@ -11,9 +11,9 @@
 
 #include "base/multiples.h"
 #include "device/x86/element_cost.h"
-#include "device/x86/emit.h"
-#include "device/x86/expr_emit.h"
-#include "device/x86/reduction.h"
+#include "device/x86/emitter.h"
+#include "device/llvm/expr_emit.h"
+#include "device/llvm/reduction.h"
 #include "device/x86/x86_kernel.h"
 #include "kernels/columns/plan.h"
 #include "kernels/elements.h"

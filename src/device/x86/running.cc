@@ -2,8 +2,8 @@
 #include <algorithm>
 
 #include "base/multiples.h"
-#include "device/x86/emit.h"
-#include "device/x86/reduction.h"
+#include "device/x86/emitter.h"
+#include "device/llvm/reduction.h"
 #include "device/x86/x86_kernel.h"
 #include "kernels/elements.h"
 #include "kernels/running/plan.h"

@@ -1,7 +1,7 @@
 // Squares of lanes in registers.
 #pragma once
 
-#include "device/x86/emit.h"
+#include "device/x86/emitter.h"
 
 namespace hone {
 

@@ -5,7 +5,7 @@
 #include <functional>
 #include <map>
 
-#include "device/x86/emit.h"
+#include "device/x86/emitter.h"
 
 namespace hone {
 

@@ -1,7 +1,7 @@
 // What code is generated for: a device, what it can do, and how fast its units for products are beside each other.
 // Features decide which code is possible; rates only which of two possible ones is chosen, so that a wrong rate costs
 // time, never a wrong result. Code depends on all that a target has: kept code of another target is not used
-// (llvm/object_cache.h).
+// (device/llvm/object_cache.h).
 #pragma once
 
 #include <array>

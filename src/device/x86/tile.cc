@@ -395,13 +395,6 @@ TileSpec tile_spec(const GemmShape& shape, const Format* format, int rows, int p
   return t;
 }
 
-void allow_spills(llvm::Function* function) { function->addFnAttr("warn-stack-size", "1000000"); }
-
-void generate_quickly(llvm::Function* function) {
-  function->addFnAttr(llvm::Attribute::NoInline);
-  function->addFnAttr(llvm::Attribute::OptimizeNone);
-}
-
 llvm::Function* emit_tile(Emitter& e, const std::string& symbol, const TileSpec& spec) {
   CHECK(!spec.codes || spec.scale_in_loop || spec.group == spec.k);
   CHECK(spec.k || (!spec.codes && !spec.scale_in_loop && !spec.segment && spec.chains == 1));

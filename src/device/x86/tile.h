@@ -1,7 +1,7 @@
 // One tile of a matrix product: the sums of rows x (vectors * lanes) results over K, held in registers.
 #pragma once
 
-#include "device/x86/emit.h"
+#include "device/x86/emitter.h"
 #include "device/x86/gemm/shape.h"
 #include "formats/format.h"
 
@@ -57,11 +57,5 @@ TileSpec tile_spec(const GemmShape& shape, const Format* format, int rows, int p
 // Rounding: sums are accumulated in f32, in an order that the number of chains decides and nothing else. The CPU's bf16
 // dot product treats subnormal operands as 0 and flushes subnormal results; everything else keeps them.
 llvm::Function* emit_tile(Emitter& e, const std::string& symbol, const TileSpec& spec);
-
-// Marks a function around the tiles: registers spilled there cost little and are no reason for a smaller tile.
-void allow_spills(llvm::Function* function);
-
-// Marks a function that only calls those that work: its code is made in half the time and is not looked at closely.
-void generate_quickly(llvm::Function* function);
 
 }  // namespace hone

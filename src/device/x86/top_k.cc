@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "device/x86/emit.h"
+#include "device/x86/emitter.h"
 #include "device/x86/x86_kernel.h"
 #include "kernels/elements.h"
 #include "kernels/top_k/plan.h"

@@ -5,7 +5,7 @@
 #include <algorithm>
 
 #include "base/multiples.h"
-#include "device/x86/emit.h"
+#include "device/x86/emitter.h"
 #include "device/x86/square.h"
 #include "device/x86/tile.h"
 #include "device/x86/x86_kernel.h"

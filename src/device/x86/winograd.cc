@@ -4,7 +4,7 @@
 
 #include "device/x86/conv/winograd_shape.h"
 #include "device/x86/copy.h"
-#include "device/x86/epilogue.h"
+#include "device/x86/product_epilogue.h"
 #include "device/x86/plane.h"
 #include "device/x86/strips.h"
 #include "device/x86/tile.h"

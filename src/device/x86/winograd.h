@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "device/x86/emit.h"
+#include "device/x86/emitter.h"
 #include "kernels/conv/plan.h"
 
 namespace hone {

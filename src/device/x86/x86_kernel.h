@@ -4,22 +4,22 @@
 #include <string>
 
 #include "device/implementation_of.h"
+#include "device/llvm/llvm_kernel.h"
 #include "device/x86/device.h"
 #include "kernels/kernel.h"
 
 namespace hone {
 
-class Emitter;
+class X86Emitter;
+using Emitter = X86Emitter;
+
+// The emitter of a module that is emitted for an x86 CPU.
+X86Emitter& x86_emitter(LlvmEmitter& e);
 
 using KernelFn = void (*)(const KernelArgs* args, int64_t begin, int64_t end, std::byte* scratch);
 
-struct X86KernelDef : KernelImplementation {
-  // Adds the external function `symbol` (a KernelFn) and its local ones to the emitter's module. `shrink` counts the
-  // attempts before this one whose code spilled registers: with each, a class that has tiles chooses a smaller one.
-  void (*emit)(Emitter& e, const KernelPlan& plan, const std::string& symbol, int shrink) = nullptr;
-  // Whether attempt `shrink` differs from the one before it. Packed data keeps its layout.
-  bool (*can_shrink)(const KernelPlan& plan, const Target& target, int shrink) = nullptr;
-};
+// Its code is a KernelFn.
+struct X86KernelDef : LlvmKernel {};
 
 // An X86KernelDef as its class states it, of plans of its own type.
 template <class Plan, class Args = KernelArgs>
@@ -50,14 +50,14 @@ template <const auto& Class>
 constexpr X86KernelDef x86_kernel() {
   using Plan = typename std::remove_cvref_t<decltype(Class)>::PlanType;
   static_assert(Class.emit.is_given, "a class has code");
-  X86KernelDef def{implementation<Class>()};
-  def.emit = [](Emitter& e, const KernelPlan& p, const std::string& symbol, int shrink) {
-    Class.emit.call(e, p.get<Plan>(), symbol, shrink);
+  X86KernelDef def{LlvmKernel{implementation<Class>()}};
+  def.emit = [](LlvmEmitter& e, const KernelPlan& p, const std::string& symbol, int shrink) {
+    Class.emit.call(x86_emitter(e), p.get<Plan>(), symbol, shrink);
   };
-  def.can_shrink = [](const KernelPlan&, const Target&, int) { return false; };
+  def.can_shrink = [](const Device&, const KernelPlan&, int) { return false; };
   if constexpr (Class.can_shrink.is_given)
-    def.can_shrink = [](const KernelPlan& p, const Target& t, int shrink) {
-      return Class.can_shrink.call(p.get<Plan>(), t, shrink);
+    def.can_shrink = [](const Device& d, const KernelPlan& p, int shrink) {
+      return Class.can_shrink.call(p.get<Plan>(), target_of(d), shrink);
     };
   return def;
 }

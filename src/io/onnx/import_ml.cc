@@ -77,7 +77,7 @@ std::vector<ValueId> import_label_encoder_1(OnnxNode& n) {
   return {back ? mapped(n, vector_of(places), classes) : mapped(n, classes, vector_of(places))};
 }
 
-// --- Features --------------------------------------------------------------------------------------------------------
+// --- Mapping and scaling ---------------------------------------------------------------------------------------------
 
 // Columns by their numbers; a vector is a matrix of one row.
 std::vector<ValueId> import_array_feature_extractor(OnnxNode& n) {

@@ -3,6 +3,7 @@
 
 #include <string>
 
+#include "device/x86/amx/tile_rules.h"
 #include "kernels/block_gemm/plan.h"
 #include "device/x86/block_gemm/shape.h"
 #include "ops/calls.h"

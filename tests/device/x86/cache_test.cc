@@ -9,7 +9,8 @@
 #include <set>
 
 #include "base/atomic_file.h"
-#include "device/x86/object_cache.h"
+#include "device/llvm/object_cache.h"
+#include "device/x86/machine.h"
 #include "kernels/pointwise/plan.h"
 #include "tests/cli/small_disk.h"
 #include "tests/device/x86/kernel_runner.h"
@@ -35,9 +36,9 @@ class Cache : public testing::Test {
   };
   // x * factor for x = 3, by a fresh library on this folder.
   static Outcome multiply(float factor, const fs::path& folder) {
-    KernelLibrary library(host_target(), {.threads = 1, .cache_folder = folder.string()});
+    X86Compiler library(host_target(), {.threads = 1, .cache_folder = folder.string()});
     const KernelPlan plans[] = {plan(factor)};
-    const KernelFn kernel = library.compile(plans)[0];
+    const KernelFn kernel = function_of(library.compile(plans)[0]);
     float x = 3, y = 0;
     void* const in[] = {&x};
     void* const out[] = {&y};
@@ -74,9 +75,9 @@ TEST_F(Cache, TheSecondProcessFindsWhatTheFirstCompiled) {
 }
 
 TEST_F(Cache, EqualPlansAreCompiledOnce) {
-  KernelLibrary library(host_target(), {.threads = 2, .cache_folder = {}});
+  X86Compiler library(host_target(), {.threads = 2, .cache_folder = {}});
   const KernelPlan plans[] = {plan(2), plan(3), plan(2)};
-  const std::vector<KernelFn> kernels = library.compile(plans);
+  const std::vector<Code> kernels = library.compile(plans);
   EXPECT_EQ(kernels[0], kernels[2]);
   EXPECT_NE(kernels[0], kernels[1]);
   EXPECT_EQ(library.compile(plans)[1], kernels[1]);
@@ -101,20 +102,20 @@ TEST_F(Cache, AFileUnderAnotherKeysNameIsForeign) {
   multiply(2, folder_);
   const std::string two = read_file(files().at(0).string());
   const ObjectCache cache(folder_.string());
-  const ObjectKey key = object_key(KernelPlan(plan(5)).text(), host_target());
+  const ObjectKey key = object_key(KernelPlan(plan(5)).text(), code_target(host_target()));
   write_file(cache.path_of(key), two);
   EXPECT_FALSE(cache.read(key).has_value());
   EXPECT_EQ(multiply(5, folder_).result, 15);
 }
 
 TEST_F(Cache, KeysDifferByPlanAndLevel) {
-  EXPECT_EQ(object_key("a", parse_target("avx2")), object_key("a", parse_target("avx2")));
-  EXPECT_NE(object_key("a", parse_target("avx2")), object_key("b", parse_target("avx2")));
-  EXPECT_NE(object_key("a", parse_target("avx2")), object_key("a", Target(Features().with(Feature::avx512))));
+  EXPECT_EQ(object_key("a", code_target(parse_target("avx2"))), object_key("a", code_target(parse_target("avx2"))));
+  EXPECT_NE(object_key("a", code_target(parse_target("avx2"))), object_key("b", code_target(parse_target("avx2"))));
+  EXPECT_NE(object_key("a", code_target(parse_target("avx2"))), object_key("a", code_target(Target(Features().with(Feature::avx512)))));
   // Each feature, rates, and the cache by whose size attention divides its scratch.
   const Features avx512 = Features().with(Feature::avx512);
   const auto key = [](Features features, const char* rates, int64_t l2_bytes) {
-    return object_key("a", Target(features, microarchitecture(rates), {.l2_bytes = l2_bytes}));
+    return object_key("a", code_target(Target(features, microarchitecture(rates), {.l2_bytes = l2_bytes})));
   };
   std::set<std::string> keys{key(avx512, "intel", 1 << 20).hex(), key(avx512, "zen4", 1 << 20).hex(),
                              key(avx512, "intel", 2 << 20).hex()};
@@ -225,7 +226,7 @@ TEST_F(Cache, CodeOfAnotherUserIsNotRun) {
 }
 
 TEST_F(Cache, LinksFifosAndFoldersInTheWayAreNeitherReadNorReplaced) {
-  const ObjectKey key = object_key(KernelPlan(plan(2)).text(), host_target());
+  const ObjectKey key = object_key(KernelPlan(plan(2)).text(), code_target(host_target()));
   const ObjectCache cache(folder_.string());
   const std::string path = cache.path_of(key);
   multiply(2, folder_);
@@ -252,10 +253,10 @@ TEST_F(Cache, LinksFifosAndFoldersInTheWayAreNeitherReadNorReplaced) {
 }
 
 TEST_F(Cache, WhatAModelBundlesIsNotKeptOnDisk) {
-  KernelLibrary first(host_target(), {.threads = 1, .cache_folder = {}, .keep_objects = true});
+  X86Compiler first(host_target(), {.threads = 1, .cache_folder = {}, .keep_objects = true});
   const KernelPlan plans[] = {plan(2)};
   first.compile(plans);
-  KernelLibrary second(host_target(), {.threads = 1,
+  X86Compiler second(host_target(), {.threads = 1,
                         .cache_folder = (folder_ / "cache").string(),
                         .bundled = {first.bundle()}});
   second.compile(plans);
@@ -266,7 +267,7 @@ TEST_F(Cache, WhatAModelBundlesIsNotKeptOnDisk) {
 // What goes into a file is what this process has made.
 TEST_F(Cache, NothingFromDiskIsBundled) {
   multiply(2, folder_);
-  KernelLibrary library(host_target(), {.threads = 1, .cache_folder = folder_.string(), .keep_objects = true});
+  X86Compiler library(host_target(), {.threads = 1, .cache_folder = folder_.string(), .keep_objects = true});
   const KernelPlan plans[] = {plan(2)};
   library.compile(plans);
   EXPECT_EQ(library.statistics().compiled, 1);
@@ -274,7 +275,7 @@ TEST_F(Cache, NothingFromDiskIsBundled) {
 }
 
 TEST_F(Cache, ARefusedPlanNamesTheReason) {
-  KernelLibrary library(host_target(), {.threads = 1, .cache_folder = {}});
+  X86Compiler library(host_target(), {.threads = 1, .cache_folder = {}});
   PointwisePlan bad = plan(2);
   bad.rank = 9;
   const KernelPlan plans[] = {bad};

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "base/philox.h"
+#include "device/x86/amx/tile_rules.h"
 #include "ir/tensor.h"
 #include "device/x86/gemm/prepack.h"
 #include "device/x86/gemm/shape.h"

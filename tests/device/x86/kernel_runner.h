@@ -65,7 +65,7 @@ class CompiledPlan {
  public:
   CompiledPlan(const KernelPlan& plan, const Target& target)
       : plan_(plan), target_(target), library_(target, {.threads = 1, .cache_folder = {}}) {
-    kernel_ = library_.compile(std::span(&plan_, 1))[0];
+    kernel_ = function_of(library_.compile(std::span(&plan_, 1))[0]);
   }
   // All items, in pieces of `chunk` (0: one piece).
   void run(KernelArgs args, int64_t chunk = 0) {
@@ -80,7 +80,7 @@ class CompiledPlan {
  private:
   KernelPlan plan_;
   Target target_;
-  KernelLibrary library_;
+  X86Compiler library_;
   KernelFn kernel_ = nullptr;
   std::vector<std::byte> scratch_;
 };

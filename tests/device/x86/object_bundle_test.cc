@@ -1,9 +1,10 @@
 // Machine code that a model's file carries: used where it fits, left aside with a reason where it does not.
-#include "device/x86/object_bundle.h"
+#include "device/llvm/object_bundle.h"
 
 #include <gtest/gtest.h>
 
 #include "device/x86/compiler.h"
+#include "device/x86/machine.h"
 #include "tests/device/x86/kernel_runner.h"
 
 namespace hone {
@@ -18,9 +19,9 @@ struct Outcome {
 };
 // x * factor for x = 3.
 Outcome multiply(float factor, std::vector<std::string> bundled) {
-  KernelLibrary library(host_target(), {.cache_folder = {}, .bundled = std::move(bundled), .keep_objects = true});
+  X86Compiler library(host_target(), {.cache_folder = {}, .bundled = std::move(bundled), .keep_objects = true});
   const KernelPlan plans[] = {flat_plan(flatten(Expr::arg(0, Scalar::f32) * factor))};
-  const KernelFn kernel = library.compile(plans)[0];
+  const KernelFn kernel = function_of(library.compile(plans)[0]);
   float x = 3, y = 0;
   void* const in[] = {&x};
   void* const out[] = {&y};
@@ -67,7 +68,7 @@ TEST(ObjectBundle, CodeForAnotherTargetIsLeftAsideWithBothNames) {
   const Outcome outcome = multiply(2, {other});
   EXPECT_EQ(outcome.statistics.compiled, 1);
   EXPECT_NE(outcome.statistics.bundle_note.find("llvm 9"), std::string::npos) << outcome.statistics.bundle_note;
-  EXPECT_NE(outcome.statistics.bundle_note.find(object_target(host_target())), std::string::npos);
+  EXPECT_NE(outcome.statistics.bundle_note.find(code_target(host_target())), std::string::npos);
 }
 
 }  // namespace

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "device/x86/amx/tile_rules.h"
 #include "device/x86/attention/shape.h"
 #include "device/x86/gemm/shape.h"
 #include "tests/ir/test_ops.h"

@@ -1,6 +1,6 @@
 // Attention kernels (device/x86/attention/shape.h): products from the tiles of gemm, softmax between them
 // (attention_softmax.h).
-#include "device/x86/emit.h"
+#include "device/x86/emitter.h"
 #include "device/x86/attention/shape.h"
 #include "device/x86/attention_rows.h"
 #include "device/x86/attention_softmax.h"
@@ -8,8 +8,8 @@
 #include "device/x86/head_reader.h"
 #include "device/x86/panel.h"
 #include "device/x86/tile.h"
-#include "device/x86/tile_product.h"
-#include "device/x86/tile_registers.h"
+#include "device/x86/amx/tile_product.h"
+#include "device/x86/amx/tile_registers.h"
 #include "kernels/attention/plan.h"
 
 namespace hone {

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/checked.h"
+#include "device/x86/amx/tile_rules.h"
 #include "ops/head_rows.h"
 
 namespace hone {
@@ -34,12 +35,11 @@ int attention_panel_vectors(int64_t columns, int lanes) {
 AttentionShape attention_shape(const AttentionPlan& plan, const Target& target, int shrink) {
   AttentionShape s;
   s.lanes = target.lanes();
-  s.tiles = plan.dtype == DType::bf16 && target.tile_unit(DType::bf16) && plan.head_dim % kTileK == 0;
+  s.tiles = fits_tiles(plan, target);
   s.dot = s.tiles || (plan.dtype == DType::bf16 && dot_pays(target, 8, 2));
   s.panel = s.dot ? PanelType::pairs : PanelType::f32;
-  s.key_vectors = s.tiles ? 2 * kTileColumns / s.lanes : 2;
-  s.value_vectors = s.tiles ? (plan.value_dim > kTileColumns ? 2 : 1) * kTileColumns / s.lanes
-                            : attention_panel_vectors(plan.value_dim, s.lanes);
+  s.key_vectors = s.tiles ? tile_vectors(0, s.lanes) : 2;
+  s.value_vectors = s.tiles ? tile_vectors(plan.value_dim, s.lanes) : attention_panel_vectors(plan.value_dim, s.lanes);
   s.rows = std::max(1, (target.avx512() ? 8 : 6) - shrink);  // 8 x 2 sums, 2 of W, 1 of A; 6 x 2 on 16 registers
   if (s.tiles) s.rows = s.lanes;                             // that a vector has the largest score of each
   s.value_width = round_up(plan.value_dim, s.value_columns());

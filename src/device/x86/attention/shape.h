@@ -26,7 +26,8 @@
 
 namespace hone {
 
-class Emitter;
+class X86Emitter;
+using Emitter = X86Emitter;
 
 // Rows of codes or pages that come one behind the other, decoded to f32, before they are laid out; a multiple of the
 // columns of any panel of keys.

@@ -3,8 +3,8 @@
 #include <limits>
 
 #include "device/x86/attention_gradient/shape.h"
-#include "device/x86/emit.h"
-#include "device/x86/expr_emit.h"
+#include "device/x86/emitter.h"
+#include "device/llvm/expr_emit.h"
 #include "device/x86/panel.h"
 #include "device/x86/tile.h"
 

@@ -11,7 +11,8 @@
 
 namespace hone {
 
-class Emitter;
+class X86Emitter;
+using Emitter = X86Emitter;
 
 struct AttentionTiles {
   int lanes = 0, rows = 0;                 // rows of a strip

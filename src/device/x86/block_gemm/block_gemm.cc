@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "base/multiples.h"
+#include "device/x86/amx/tile_rules.h"
 #include "device/x86/block_gemm/shape.h"
 #include "device/x86/x86_kernel.h"
 #include "kernels/lowering.h"

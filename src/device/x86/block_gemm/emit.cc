@@ -4,16 +4,17 @@
 
 #include "base/multiples.h"
 #include "device/x86/block_gemm/shape.h"
-#include "device/x86/block_tiles.h"
+#include "device/x86/amx/block_tiles.h"
 #include "device/x86/copy.h"
-#include "device/x86/emit.h"
-#include "device/x86/epilogue.h"
+#include "device/x86/emitter.h"
+#include "device/x86/product_epilogue.h"
 #include "device/x86/panel.h"
-#include "device/x86/pending_strip.h"
+#include "device/x86/amx/pending_strip.h"
 #include "device/x86/strips.h"
 #include "device/x86/tile.h"
-#include "device/x86/tile_product.h"
-#include "device/x86/tile_registers.h"
+#include "device/x86/amx/tile_product.h"
+#include "device/x86/amx/tile_registers.h"
+#include "device/x86/amx/tile_rules.h"
 
 namespace hone {
 namespace {

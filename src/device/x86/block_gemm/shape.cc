@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "device/x86/amx/tile_rules.h"
 #include "formats/scale.h"
 
 namespace hone {
@@ -50,7 +51,7 @@ GemmShape BlockGemmShape::tile_shape() const {
   constexpr int64_t kSteps = 18;
   GemmShape s;
   s.n = n, s.k = tile_k(), s.block_k = std::min(s.k, kSteps * kTileK);
-  s.lanes = lanes, s.vectors = vectors, s.rows = 2 * kTileRows;
+  s.lanes = lanes, s.vectors = vectors, s.rows = kTileStripRows;
   s.tiles = s.dot = s.adds_blocks = true;
   s.a = DType::bf16, s.panel = PanelType::pairs, s.source = WeightSource::activation;
   return s;
@@ -59,11 +60,6 @@ GemmShape BlockGemmShape::tile_shape() const {
 int64_t BlockGemmShape::scratch_bytes(int64_t rows) const {
   if (!tiles) return rows * a_row_bytes();
   return rows * (a_row_bytes() + tile_row_bytes() + row_bytes()) + tile_shape().unpacked_bytes();
-}
-
-bool fits_tiles(BlockGemmPlan plan, const Target& target) {
-  plan.by_tiles = true;
-  return block_gemm_shape(plan, target).tiles;
 }
 
 BlockGemmShape block_gemm_shape(const BlockGemmPlan& plan, const Target& target, int shrink) {
@@ -82,7 +78,7 @@ BlockGemmShape block_gemm_shape(const BlockGemmPlan& plan, const Target& target,
   s.unit = std::ldexp(1.0, -w.element.fraction_bits - (x ? x->element.fraction_bits : 0));
   s.rows = std::max(1, most_rows(s, target.avx512()) - shrink);
   s.powers = s.x_scales && s.scale == DType::f8e8m0 && s.blocks.length == kTileK;
-  s.tiles = plan.by_tiles && s.powers && target.tile_unit(DType::bf16) && s.panel_columns() % kTileColumns == 0;
+  s.tiles = plan.by_tiles && tiles_can(s, target);
   return s;
 }
 

@@ -15,9 +15,9 @@
 //
 // A tile keeps the sums of a block and those of all blocks before it in registers: rows * vectors of each.
 //
-// Tile registers multiply blocks as bf16 where both sides' scales are powers of two (device/x86/block_tiles.h): rows of
-// A are laid out as such behind where they would be for vectors, and a panel is decoded to scratch some blocks at a
-// time. A word behind a panel's scales says whether it can be. Other scales would have to be multiplied into each
+// Tile registers multiply blocks as bf16 where both sides' scales are powers of two (device/x86/amx/block_tiles.h):
+// rows of A are laid out as such behind where they would be for vectors, and a panel is decoded to scratch some blocks
+// at a time. A word behind a panel's scales says whether it can be. Other scales would have to be multiplied into each
 // block's sums, which takes tiles as long as vectors need for all.
 #pragma once
 
@@ -29,7 +29,8 @@
 
 namespace hone {
 
-class Emitter;
+class X86Emitter;
+using Emitter = X86Emitter;
 
 struct BlockGemmShape {
   int64_t n = 0;
@@ -69,10 +70,6 @@ struct BlockGemmShape {
 // Values that tiles take: 0, NaN and magnitudes from 2^-kPlainPower to 2^kPlainPower, whose products are far from what
 // is subnormal or infinite.
 constexpr int kPlainPower = 50;
-
-// Decoding a block of a panel takes as long as multiplying it by some 20 rows in vectors does.
-constexpr int64_t kLeastTileRows = 24;
-bool fits_tiles(BlockGemmPlan plan, const Target& target);  // whether by_tiles is of use to it
 
 BlockGemmShape block_gemm_shape(const BlockGemmPlan& plan, const Target& target, int shrink = 0);
 Support block_gemm_support(const BlockGemmPlan& plan, const Target& target);

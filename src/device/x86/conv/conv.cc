@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "base/multiples.h"
+#include "device/x86/amx/tile_rules.h"
 #include "device/x86/conv/prepack.h"
 #include "device/x86/conv/shape.h"
 #include "device/x86/conv/winograd_shape.h"

@@ -192,30 +192,6 @@ Support conv_support(const ConvPlan& plan, const Target& target) {
   return gemm_support(plan.product, target);
 }
 
-namespace {
-
-// What vectors multiply in the time of one f32 product.
-double vector_rate(const ConvPlan& plan, const Target& target) {
-  if (plan.product.multiplies_codes()) return target.byte_unit() ? target.byte_unit()->rate : 2;
-  const DotUnit* pairs = target.vector_unit(DType::bf16);
-  return std::max(1.0, pairs ? pairs->rate : 0);
-}
-
-}  // namespace
-
-// Runs are spread where their share of whole steps leaves tiles one and a half times as fast as vectors: the rest goes
-// into spreading.
-bool fits_tiles(ConvPlan plan, const Target& target) {
-  const DotUnit* tiles = target.tile_unit(plan.product.a);
-  if (!tiles) return false;
-  plan.product.by_tiles = true;
-  plan.method = ConvPlan::Method::direct;
-  const ConvShape s = conv_shape(plan, target);
-  if (!s.gemm.tiles) return false;
-  const double filled = static_cast<double>(s.segment * size_bytes(plan.product.a)) / static_cast<double>(s.run_bytes);
-  return filled * tiles->rate >= 1.5 * vector_rate(plan, target) || !s.spreads;
-}
-
 GemmPlan laid_out_product(const ConvPlan& plan, const Target& target) {
   ConvShape s;
   choose_place_of_x(s, plan, target);

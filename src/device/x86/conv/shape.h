@@ -22,7 +22,8 @@
 
 namespace hone {
 
-class Emitter;
+class X86Emitter;
+using Emitter = X86Emitter;
 
 // What launch() derives from the sizes of a plane, in KernelArgs::dims. Strip height and chains decide bits: both
 // follow from the plane by the rule of conv_shape(), for whatever plane code is made.
@@ -50,7 +51,6 @@ struct ConvShape {
 };
 
 Support conv_support(const ConvPlan& plan, const Target& target);
-bool fits_tiles(ConvPlan plan, const Target& target);  // whether product.by_tiles is of use to it as a direct one
 // Whether a direct one, placed on a plane, is to be `inside_only` there: a rule of its sizes.
 bool skips_padding(const ConvPlan& plan, const Target& target);
 ConvShape conv_shape(const ConvPlan& plan, const Target& target, int shrink = 0);

@@ -8,7 +8,7 @@
 #include "base/multiples.h"
 #include "device/x86/conv_weight_gradient/shape.h"
 #include "device/x86/copy.h"
-#include "device/x86/emit.h"
+#include "device/x86/emitter.h"
 #include "device/x86/plane.h"
 #include "device/x86/square.h"
 #include "device/x86/tile.h"

@@ -13,7 +13,8 @@
 
 namespace hone {
 
-class Emitter;
+class X86Emitter;
+using Emitter = X86Emitter;
 
 // What launch() derives from the sizes, in KernelArgs::dims: places of a block, and into how many parts blocks fall.
 inline constexpr int kBlockImages = kDerivedDims, kBlockRows = kDerivedDims + 1, kBlockColumns = kDerivedDims + 2,

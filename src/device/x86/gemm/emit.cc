@@ -5,16 +5,16 @@
 #include <map>
 
 #include "base/multiples.h"
+#include "device/x86/amx/pending_strip.h"
+#include "device/x86/amx/tile_product.h"
+#include "device/x86/amx/tile_registers.h"
 #include "device/x86/copy.h"
-#include "device/x86/emit.h"
-#include "device/x86/epilogue.h"
+#include "device/x86/emitter.h"
 #include "device/x86/gemm/shape.h"
 #include "device/x86/panel.h"
-#include "device/x86/pending_strip.h"
+#include "device/x86/product_epilogue.h"
 #include "device/x86/strips.h"
 #include "device/x86/tile.h"
-#include "device/x86/tile_product.h"
-#include "device/x86/tile_registers.h"
 #include "kernels/gemm/plan.h"
 
 namespace hone {

@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "base/multiples.h"
+#include "device/x86/amx/tile_rules.h"
 #include "device/x86/gemm/describe.h"
 #include "device/x86/gemm/prepack.h"
 #include "device/x86/gemm/shape.h"

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/multiples.h"
+#include "device/x86/amx/tile_rules.h"
 #include "formats/packed.h"
 
 namespace hone {
@@ -12,7 +13,7 @@ namespace {
 // accumulators needs registers (dense weights, 32 registers: 8 x 3 accumulators, 3 of W, 1 of A = 28). One vector loads
 // W once per eight products; its columns count a tenth more.
 int choose_vectors(const GemmPlan& plan, bool avx512, int lanes) {
-  if (plan.by_tiles) return (plan.n == 0 || plan.n > kTileColumns ? 2 : 1) * kTileColumns / lanes;
+  if (plan.by_tiles) return tile_vectors(plan.n, lanes);
   if (plan.n == 0) return 2;
   const int widest = avx512 && plan.w_format.empty() ? 3 : 2;
   int best = 1;
@@ -27,7 +28,7 @@ int choose_vectors(const GemmPlan& plan, bool avx512, int lanes) {
 // Rows of a tile so that accumulators, W, A and what decoding keeps fit the registers. At most 8 rows: with more, rows
 // of A that lie a multiple of 4096 bytes apart evict each other from an 8-way first-level cache.
 int most_rows(const GemmShape& s, bool avx512) {
-  if (s.tiles) return 2 * kTileRows;
+  if (s.tiles) return kTileStripRows;
   const int v = s.vectors;
   if (s.source == WeightSource::codes) {
     const bool bytes = s.codec->stored_bits == 8;
@@ -81,17 +82,6 @@ void choose_source(GemmShape& s, const GemmPlan& plan, int64_t m, bool widens) {
     const bool folded = !in_loop && (s.panel == PanelType::f32 || s.codec->folds_into_pairs);
     s.scale_in_loop = s.codec->scale.by != ScaleMeaning::By::none && !folded;
   }
-}
-
-// Of dense panels that tiles read: 36 KB of the 48 that such CPUs have as a first-level cache, a divisor of k (of
-// codes, as they are filled up). Up to 24 steps all of it: what the second-level cache gives beside A then costs less
-// than loading sums.
-int64_t choose_tile_block(const GemmShape& s) {
-  const int64_t step = s.step_k(), k = s.integers ? round_up(s.k, step) : s.k;
-  if (k > 24 * step)
-    for (int64_t block = 18 * step; block >= 12 * step; block -= step)
-      if (k % block == 0) return block;
-  return s.k;
 }
 
 // What is decoded at a time stays in the first-level cache, where the strips of the block read it: at most three
@@ -230,13 +220,6 @@ Support gemm_support(const GemmPlan& plan, const Target&) {
 
 namespace {
 
-// Sums of a group are scaled when its last step is done. Pairs have their zero points taken off in the lookup.
-bool tiles_can(const GemmShape& s) {
-  if (s.integers) return true;
-  const bool has_numbers = !s.codec || s.codec->zero_point_bytes == 0 || s.codec->zero_in_index;
-  return s.panel == PanelType::pairs && has_numbers && (!s.scale_in_loop || s.group == s.k || s.group % kTileK == 0);
-}
-
 // Measured on Zen 5 at one row of 4,096 k: 2 KB of each of four panels, 16 of one.
 int64_t choose_codes_ahead(const GemmShape& s, const Target& target) {
   if (s.source != WeightSource::codes || !target.rates().fetches_codes) return 0;
@@ -247,15 +230,10 @@ constexpr int64_t kLeastFetched = 64;  // k, below which what a strip costs besi
 
 // An item reads its W panel once for all of its rows. 128 rows make that cheap (0.5 byte per FLOP/ns), and 128 rows of
 // A stay in the second-level cache beside the panel for K up to about 1500; beyond, A streams from the third at a few
-// GB/s. Building a panel in scratch costs about as much as multiplying 8 rows, so such blocks are larger; so are those
-// of tiles, whose first strip loads both factors from the second-level cache. Where that does not hold the weights,
-// tiles wait for them: then rows are as many as fill half of it.
+// GB/s. Building a panel in scratch costs about as much as multiplying 8 rows, so such blocks are larger.
 int64_t choose_rows(const GemmShape& s, const Target& target) {
   if (s.source != WeightSource::dense) return 256;
-  if (!s.tiles) return 128;
-  const int64_t room = target.l2_bytes() / 2;
-  if (s.panels() * s.panel_bytes() <= room) return 256;
-  return std::clamp<int64_t>(room / (s.k * size_bytes(s.a)) / (2 * kTileRows) * (2 * kTileRows), 256, 1024);
+  return s.tiles ? choose_tile_rows(s, target) : 128;
 }
 
 // What a block of rows multiplies comes from memory, as all weights of a network seldom stay in a cache: the next panel
@@ -313,11 +291,6 @@ GemmShape gemm_shape(const GemmPlan& plan, const Target& target, int64_t m, int 
 
 GemmShape panel_shape(const GemmPlan& plan, const Target& target) {
   return shape_of(plan, target, 0, 0, false, plan.by_tiles);
-}
-
-bool fits_tiles(GemmPlan plan, const Target& target) {
-  plan.by_tiles = target.tile_unit(plan.a) != nullptr;
-  return plan.by_tiles && gemm_shape(plan, target).tiles;
 }
 
 GemmPlan::Rows only_rows(const GemmPlan& plan, const Target& target, int64_t m) {

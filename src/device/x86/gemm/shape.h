@@ -34,13 +34,15 @@
 
 #include "base/multiples.h"
 #include "base/peaks.h"
+#include "device/x86/amx/tile_sizes.h"
 #include "device/x86/target.h"
 #include "device/x86/weight_codec.h"
 #include "kernels/gemm/plan.h"
 
 namespace hone {
 
-class Emitter;
+class X86Emitter;
+using Emitter = X86Emitter;
 
 // Rows for which sums run in several chains, where the tile has registers for them, and codes are decoded in the
 // multiplying loop; beyond, decoding once into scratch costs less than decoding again for each strip of rows.
@@ -49,9 +51,6 @@ constexpr int64_t kFewRows = 8;
 // Bytes between what is read next to each other by which it falls on two sets of a first-level cache of 64 sets of
 // lines, so that eight strips of rows that share these lines each fetch them again. Measured: 72 GFLOP/s so, 93 else.
 constexpr int64_t kCrowded = 2048;
-
-constexpr int kTileRows = 16, kTileColumns = 16, kTileK = 32;  // of tile registers; k of bf16
-constexpr int kTileStepBytes = 64;                             // of a row of A that one step takes
 
 enum class PanelType : uint8_t { f32, pairs, quads };  // what the multiplying loop reads
 enum class WeightSource : uint8_t {
@@ -140,7 +139,6 @@ inline ProductUnit unit_of(const GemmShape& s) {
 }
 
 Support gemm_support(const GemmPlan& plan, const Target& target);
-bool fits_tiles(GemmPlan plan, const Target& target);  // whether by_tiles is of use to it
 // For m rows of A; 0: more than kFewRows. `shrink`: how many times the tile has been made smaller than the rule's
 // choice (X86KernelDef::can_shrink).
 GemmShape gemm_shape(const GemmPlan& plan, const Target& target, int64_t m = 0, int shrink = 0);

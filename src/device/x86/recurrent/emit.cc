@@ -5,8 +5,8 @@
 #include <algorithm>
 
 #include "device/x86/copy.h"
-#include "device/x86/emit.h"
-#include "device/x86/expr_emit.h"
+#include "device/x86/emitter.h"
+#include "device/llvm/expr_emit.h"
 #include "device/x86/recurrent/shape.h"
 #include "device/x86/strips.h"
 #include "device/x86/tile.h"

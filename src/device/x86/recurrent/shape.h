@@ -14,7 +14,8 @@
 
 namespace hone {
 
-class Emitter;
+class X86Emitter;
+using Emitter = X86Emitter;
 
 struct RecurrentShape {
   struct Phase {

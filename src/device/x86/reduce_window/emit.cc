@@ -20,13 +20,13 @@
 #include <algorithm>
 
 #include "base/multiples.h"
-#include "device/x86/emit.h"
-#include "device/x86/expr_emit.h"
+#include "device/x86/emitter.h"
+#include "device/llvm/expr_emit.h"
 #include "device/x86/panel.h"
 #include "device/x86/plane.h"
 #include "device/x86/reduce_window/prepack.h"
 #include "device/x86/reduce_window/shape.h"
-#include "device/x86/reduction.h"
+#include "device/llvm/reduction.h"
 #include "device/x86/tile.h"
 #include "kernels/elements.h"
 #include "kernels/program_uses.h"

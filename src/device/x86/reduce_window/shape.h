@@ -6,7 +6,8 @@
 
 namespace hone {
 
-class Emitter;
+class X86Emitter;
+using Emitter = X86Emitter;
 
 // What launch() derives from the sizes of a plane, in KernelArgs::dims: vectors of channels in an item, items for a row
 // of places, and the places [first, end) for inner tiles: those under which the whole window lies in the plane's

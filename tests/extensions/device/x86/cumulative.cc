@@ -7,7 +7,7 @@
 #include <algorithm>
 
 #include "base/multiples.h"
-#include "device/x86/emit.h"
+#include "device/x86/emitter.h"
 #include "device/x86/x86_kernel.h"
 #include "kernels/cumulative/plan.h"
 #include "kernels/elements.h"

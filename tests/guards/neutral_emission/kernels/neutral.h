@@ -1,2 +1,2 @@
 #pragma once
-#include "device/x86/emit.h"
+#include "device/x86/emitter.h"
