@@ -30,6 +30,7 @@ HostStep host_step(const Graph& graph, const LoweredGraph& lowered, size_t step,
   for (const PointerBinding& pointer : own->pointers) {
     if (pointer.value == kNone || is_known(graph, sizes, holder(pointer.value))) continue;
     const ValueId held = holder(pointer.value);
+    const PlaneSizes planes = plane_sizes(graph.type(held), sizes.shape(held));
     const int64_t bytes = bytes_in_memory(graph.type(held), sizes.shape(held));
     if (pointer.plane == PointerBinding::Plane::prepacked) {
       if (is_laid_out_in_runs(graph, held)) made.copied_bytes = checked_add(made.copied_bytes, bytes);
@@ -38,12 +39,48 @@ HostStep host_step(const Graph& graph, const LoweredGraph& lowered, size_t step,
     if (std::ranges::find(made.values, held, &HostStep::Value::holder) != made.values.end()) continue;
     const bool writes = is_among(own->writes, held);
     const bool reads = is_among(own->reads, held) || (writes && is_begun(lowered, step, held));
-    made.values.push_back({held, made.area_bytes, reads, writes});
+    made.values.push_back({held, made.area_bytes, planes, reads, writes});
     made.area_bytes =
         checked_add(made.area_bytes, checked_add(bytes, 63) / 64 * 64);  // whole lines, as kernels may store
     made.copied_bytes = checked_add(made.copied_bytes, checked_mul(bytes, int64_t{reads} + int64_t{writes}));
   }
   return made;
+}
+
+const HostStep::Value& HostStep::value(ValueId holder) const {
+  const auto found = std::ranges::find(values, holder, &Value::holder);
+  CHECK(found != values.end(), "value {} has no place on the host", holder);
+  return *found;
+}
+
+namespace {
+
+// `copy(bytes, where on the device, place in the area)` for each plane that has bytes.
+template <class Copy>
+void each_plane(const HostStep::Value& value, const AddressOnDevice& address, const Copy& copy) {
+  const PlaneSizes offsets = plane_offsets(value.sizes);
+  for (size_t p = 0; p < kPlanes; ++p)
+    if (value.sizes[p] > 0)
+      copy(static_cast<size_t>(value.sizes[p]), address(value.holder, p), value.offset + offsets[p]);
+}
+
+}  // namespace
+
+void read_operands(const HostStep& step, const AddressOnDevice& address, Queue& queue, std::byte* area) {
+  for (const HostStep::Value& value : step.values)
+    if (value.is_read)
+      each_plane(value, address, [&](size_t bytes, const std::byte* from, int64_t place) {
+        queue.read(from, {area + place, bytes});
+      });
+  queue.synchronise();
+}
+
+void write_results(const HostStep& step, const AddressOnDevice& address, Queue& queue, const std::byte* area) {
+  for (const HostStep::Value& value : step.values)
+    if (value.is_written)
+      each_plane(value, address, [&](size_t bytes, std::byte* to, int64_t place) {
+        queue.write(to, {area + place, bytes});
+      });
 }
 
 int64_t copied_bytes(const Device& device, const Graph& graph, const LoweredGraph& lowered, size_t step,

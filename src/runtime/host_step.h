@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <vector>
 
 #include "kernels/lower.h"
@@ -14,16 +15,24 @@ struct HostStep {
   struct Value {
     ValueId holder;      // of the memory
     int64_t offset = 0;  // in the area; planes lie as they do in an arena
+    PlaneSizes sizes{};
     bool is_read = false, is_written = false;
   };
   std::vector<Value> values;
   int64_t area_bytes = 0;
   int64_t copied_bytes = 0;  // to the host and back
+
+  const Value& value(ValueId holder) const;  // Bug for one that is none of these
 };
 
 // `first`: where the values begin in the area; before it is what steps of one group pass to each other.
 HostStep host_step(const Graph& graph, const LoweredGraph& lowered, size_t step, const RunSizes& sizes,
                    int64_t first = 0);
+
+// From the device, until they are there, and back, when the queue gets to it: the area stays as it is until then.
+using AddressOnDevice = std::function<std::byte*(ValueId holder, size_t plane)>;
+void read_operands(const HostStep& step, const AddressOnDevice& address, Queue& queue, std::byte* area);
+void write_results(const HostStep& step, const AddressOnDevice& address, Queue& queue, const std::byte* area);
 
 // What a run copies for it; nothing where the device's memory is the host's.
 int64_t copied_bytes(const Device& device, const Graph& graph, const LoweredGraph& lowered, size_t step,

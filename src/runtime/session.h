@@ -53,6 +53,7 @@ struct SessionStatistics {
   double compile_milliseconds = 0;     // machine code, or its loading from the cache
   double prepack_milliseconds = 0;
   int kernels_compiled = 0, kernels_cached = 0, kernels_bundled = 0;  // see CompileStatistics
+  int host_kernels = 0;                                               // of the host, beside these
   std::string cache_problem, objects_note;
   std::vector<std::string> notes() const;                             // both, where there is something to say
   int64_t prepacked_bytes = 0;                                        // weights laid out for kernels
