@@ -32,8 +32,13 @@ Call float_product(int64_t m, const Tensor& w, DType type) {
   Call call(linear_plan(n, k, type, to_string(*w.format()), m));
   call.tensors = {random_tensor(type, {m, k}), Tensor(DType::f32, {m, n})};
   call.panels = lay_out(call.code->plan, bench_target(), w, 1);
-  call.args.pointers = {bytes_of(call.tensors[0]), address(call.panels), bytes_of(call.tensors[1])};
-  call.args.dims = {m, 1, 0, 0, 0, k, 0, 1};
+  call.args = to_args(GemmArgs{.a = bytes_of(call.tensors[0]),
+                               .w = address(call.panels),
+                               .epilogue = {bytes_of(call.tensors[1])},
+                               .m = m,
+                               .batches = 1,
+                               .a_row = k,
+                               .inner_batches = 1});
   call.items = call.code->prepare(call.args).items;
   return call;
 }
@@ -55,9 +60,10 @@ Call block_product(int64_t m, const Tensor& w, const std::string& activations) {
   Call call(plan);
   call.tensors = {rounded(activations, m, k), Tensor(DType::f32, {m, n})};
   call.panels = lay_out(call.code->plan, bench_target(), w, 1);
-  call.args.pointers = {bytes_of(call.tensors[0]), address(call.panels), bytes_of(call.tensors[1]),
-                        address(call.tensors[0].scales())};
-  call.args.dims[0] = m;
+  call.args = to_args(BlockGemmArgs{.a = bytes_of(call.tensors[0]),
+                                    .w = address(call.panels),
+                                    .epilogue = {bytes_of(call.tensors[1]), address(call.tensors[0].scales())},
+                                    .m = m});
   call.items = call.code->prepare(call.args).items;
   return call;
 }
@@ -69,8 +75,9 @@ Call rounding(int64_t m, int64_t k, const std::string& activations) {
   Call call(QuantizePlan{
       .task = QuantizePlan::Task::pack, .format = name_of_lines(format), .scale_bytes = format.scale.bits / 8});
   call.tensors = {x, pack(format, x)};
-  call.args.pointers = {bytes_of(x), bytes_of(call.tensors[1]), address(call.tensors[1].scales())};
-  call.args.dims = pack_dims(format, packed_layout(format, x.shape()));
+  QuantizeArgs named = pack_args(format, packed_layout(format, x.shape()));
+  named.x = bytes_of(x), named.out = bytes_of(call.tensors[1]), named.scales = address(call.tensors[1].scales());
+  call.args = to_args(named);
   call.items = call.code->prepare(call.args).items;
   return call;
 }

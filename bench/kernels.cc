@@ -50,17 +50,16 @@ void time_gemm(KernelBench& bench, const std::string& shape, int64_t m, int64_t 
   const Tensor a = random_tensor(type, {m, k}), scales = random_tensor(DType::f32, {n}), out(DType::f32, {m, n});
   const Buffer packed = lay_out(plan, bench_target(), w, 1);
   Compiled code(plan);
-  KernelArgs args;
-  args.pointers[0] = bytes_of(a);
-  args.pointers[2] = bytes_of(plan.operands.empty() ? out : scales);
-  args.pointers[2 + plan.operands.size()] = bytes_of(out);
-  args.dims = {m, 1, 0, 0, 0, k, 0, 1};
+  GemmArgs named{.a = bytes_of(a), .m = m, .batches = 1, .a_row = k, .inner_batches = 1};
+  named.epilogue[0] = bytes_of(plan.operands.empty() ? out : scales);
+  named.epilogue[plan.operands.size()] = bytes_of(out);
+  KernelArgs args = to_args(named);
   const int64_t items = code.prepare(args).items;
   const int repeats = static_cast<int>(std::max(1.0, 2e8 / (2.0 * static_cast<double>(m * n * k))));
   const LaidOut weights(packed, bench.cold);
   against_peak(bench, name, 2.0 * static_cast<double>(m * n * k) * repeats, type, code, [&] {
     for (int i = 0; i < repeats; ++i) {
-      args.pointers[1] = weights.next();
+      args.pointers[place_of<&GemmArgs::w>] = weights.next();
       code.run(args, items);
     }
   });
@@ -82,10 +81,16 @@ void time_activations(KernelBench& bench, const std::string& shape, int64_t m, i
   if (by_columns) plan.k = 0;  // as many as there are tokens
   const Tensor a = random_tensor(type, {m, k}), w = random_tensor(type, {n, k}), out(DType::f32, {m, n});
   Compiled code(plan);
-  KernelArgs args;
-  args.pointers = {bytes_of(a), bytes_of(w), bytes_of(out)};
-  args.dims = {m, 1, 0, 0, 0, by_columns ? m : k, nk ? k : n, 1};
-  args.dims[kGemmN] = n, args.dims[kGemmK] = k;
+  KernelArgs args = to_args(GemmArgs{.a = bytes_of(a),
+                                     .w = bytes_of(w),
+                                     .epilogue = {bytes_of(out)},
+                                     .m = m,
+                                     .batches = 1,
+                                     .a_row = by_columns ? m : k,
+                                     .w_row = nk ? k : n,
+                                     .inner_batches = 1,
+                                     .n = n,
+                                     .k = k});
   const int64_t items = code.prepare(args).items;
   const int repeats = static_cast<int>(std::max(1.0, 2e8 / (2.0 * static_cast<double>(m * n * k))));
   against_peak(bench, name, 2.0 * static_cast<double>(m * n * k) * repeats, type, code, [&] {
@@ -139,16 +144,15 @@ void time_conv(KernelBench& bench, int64_t extent, int64_t channels, int64_t out
   plan.product.program = flatten(max(Expr::arg(0, Scalar::f32) + Expr::arg(1, Scalar::f32), 0.0f));
   const Tensor w = random_tensor(type, {outputs, plan.product.k}), bias = random_tensor(DType::f32, {outputs});
   const Tensor x = random_tensor(type, {extent, extent, channels}), out(type, {places, places, outputs});
-  KernelArgs args;
-  args.dims = {places * places, 1};
-  if (any_plane) for_any_plane(plan, args.dims);
+  ConvArgs named{.x = bytes_of(x), .epilogue = {bytes_of(bias), bytes_of(out)}, .rows = places * places, .images = 1};
+  if (any_plane) for_any_plane(plan, named.window);
   const Buffer packed = lay_out(plan, bench_target(), w, 1);
   Compiled code(plan);
-  args.pointers = {bytes_of(x), const_cast<std::byte*>(packed.bytes().data()), bytes_of(bias), bytes_of(out)};
+  KernelArgs args = to_args(named);
   const int64_t items = code.prepare(args).items;
   const LaidOut weights(packed, bench.cold);
   against_peak(bench, name, flop, type, code, [&] {
-    args.pointers[1] = weights.next();
+    args.pointers[place_of<&ConvArgs::w>] = weights.next();
     code.run(args, items);
   });
 }
@@ -168,12 +172,12 @@ void time_depthwise(KernelBench& bench, int64_t extent, int64_t channels, int64_
   const double flop = 2.0 * std::pow(static_cast<double>(rows_inside(plan.plane)), 2) * static_cast<double>(channels);
   const Tensor w = random_tensor(DType::f32, {channels, kernel * kernel}),
                x = random_tensor(DType::f32, {extent, extent, channels}), out(DType::f32, {places, places, channels});
-  KernelArgs args;
-  args.dims = {1};
-  if (any_plane) for_any_plane(plan, args.dims);
+  ReduceWindowArgs named{.x = bytes_of(x), .epilogue = {bytes_of(out)}, .images = 1};
+  if (any_plane) for_any_plane(plan, named);
   const Buffer packed = lay_out(plan, bench_target(), w, 1);
   Compiled code(plan);
-  args.pointers = {bytes_of(x), const_cast<std::byte*>(packed.bytes().data()), bytes_of(out)};
+  named.w = const_cast<std::byte*>(packed.bytes().data());
+  KernelArgs args = to_args(named);
   const int64_t items = code.prepare(args).items;
   against_peak(bench, name, flop, DType::f32, code, [&] { code.run(args, items); });
 }
@@ -185,10 +189,9 @@ void time_weight_gradient(KernelBench& bench, int64_t images, int64_t extent, in
       fmt::format("{0}x{1}x{1}x{2} -> {3} {4}x{4}/{5}{6} conv weight gradient", images, extent, channels, outputs,
                   kernel, stride, groups > 1 ? fmt::format(" in {} groups", groups) : "");
   if (bench.skips(name)) return;
-  KernelArgs args;
-  args.dims[0] = images;
+  ConvWeightGradientArgs named{.images = images};
   const PlaneWindow window = square_window(extent, kernel, stride);
-  ConvWeightGradientPlan plan{.window = on_any_plane(window, args.dims),
+  ConvWeightGradientPlan plan{.window = on_any_plane(window, named.window),
                               .only_places = kernel == 1,
                               .groups = groups,
                               .channels = channels / groups,
@@ -199,7 +202,8 @@ void time_weight_gradient(KernelBench& bench, int64_t images, int64_t extent, in
   const Tensor d = random_tensor(DType::f32, {images, places, places, outputs}),
                x = random_tensor(DType::f32, {images, extent, extent, channels}), w(DType::f32, {plan.elements()}),
                parts(DType::f32, {16, plan.elements()});
-  args.pointers = {bytes_of(d), bytes_of(x), bytes_of(parts), bytes_of(w)};
+  named.d = bytes_of(d), named.x = bytes_of(x), named.parts = bytes_of(parts), named.dw = bytes_of(w);
+  KernelArgs args = to_args(named);
   Compiled code(plan);
   const int64_t items = code.prepare(args).items;
   int64_t item = 0;
@@ -237,9 +241,19 @@ void time_attention(KernelBench& bench, const AttentionSize& size, DType type, b
                v = random_tensor(type, {size.batches, length, width}), mask(DType::f32, {length}),
                out(type, {size.batches, length, width});
   Compiled code(plan);
-  KernelArgs args;
-  args.pointers = {bytes_of(q), bytes_of(k), bytes_of(v), bytes_of(mask), bytes_of(out)};
-  args.dims = {size.batches, length, length, width, width, width, width, 0, 0, 0, 0, kSeesAll, 0};
+  KernelArgs args = to_args(AttentionArgs{.q = bytes_of(q),
+                                          .k = bytes_of(k),
+                                          .v = bytes_of(v),
+                                          .mask = bytes_of(mask),
+                                          .out = bytes_of(out),
+                                          .batches = size.batches,
+                                          .queries = length,
+                                          .keys = length,
+                                          .q_row = width,
+                                          .k_row = width,
+                                          .v_row = width,
+                                          .out_row = width,
+                                          .before = kSeesAll});
   const int64_t items = code.prepare(args).items;
   const double pairs = static_cast<double>(length) * static_cast<double>(causal ? length + 1 : 2 * length) / 2;
   against_peak(bench, name, 4.0 * pairs * static_cast<double>(size.batches * width), type, code,
@@ -262,10 +276,18 @@ void time_attention_gradient(KernelBench& bench, int64_t batches, int64_t length
   const Tensor out(DType::f32, {3, batches, length, width});
   const int64_t bytes = batches * length * width * 4;
   Compiled code(plan);
-  KernelArgs args;
-  args.pointers = {bytes_of(q),    bytes_of(q),   bytes_of(q),           bytes_of(d),
-                   bytes_of(mask), bytes_of(out), bytes_of(out) + bytes, bytes_of(out) + 2 * bytes};
-  args.dims = {batches, length, length, width, width, width, width};
+  KernelArgs args = to_args(AttentionGradientArgs{.q = bytes_of(q),
+                                                  .k = bytes_of(q),
+                                                  .v = bytes_of(q),
+                                                  .d = bytes_of(d),
+                                                  .mask = bytes_of(mask),
+                                                  .dq = bytes_of(out),
+                                                  .dk = bytes_of(out) + bytes,
+                                                  .dv = bytes_of(out) + 2 * bytes,
+                                                  .batches = batches,
+                                                  .queries = length,
+                                                  .keys = length,
+                                                  .row_strides = {width, width, width, width}});
   const int64_t items = code.prepare(args).items;
   const double flop = 10.0 * static_cast<double>(batches * length * length * width);
   against_peak(bench, name, flop, DType::f32, code, [&] { code.run(args, items); });
@@ -299,9 +321,11 @@ void time_columns(KernelBench& bench, int64_t rows, int64_t columns, bool produc
   const Tensor a = random_tensor(DType::f32, {rows, columns}), b = random_tensor(DType::f32, {rows, columns});
   const Tensor parts(DType::f32, {parts_bytes(columns, 2) / 4});
   Compiled code(plan);
-  KernelArgs args;
-  args.pointers = {bytes_of(a), bytes_of(products ? b : parts), bytes_of(parts)};
-  args.dims = {rows, columns, 1, 0, 0, columns, products ? columns : 0};
+  KernelArgs args = to_args(ColumnsArgs{.values = {bytes_of(a), bytes_of(products ? b : parts), bytes_of(parts)},
+                                        .rows = rows,
+                                        .columns = columns,
+                                        .matrices = 1,
+                                        .operands = {columns, products ? columns : 0}});
   const int64_t items = code.prepare(args).items;
   against_reading(bench, name, static_cast<size_t>(rows * columns * (products ? 8 : 4)), code,
                   [&] { code.run(args, items); });
@@ -316,13 +340,17 @@ void time_add_rows(KernelBench& bench, int64_t vocabulary, int64_t columns, int6
   plan.product.results = {DType::f32};
   const Expr sum = Expr::arg(0, Scalar::f32);
   std::vector<Tensor> tables(1, Tensor(DType::f32, {vocabulary, columns}));
-  KernelArgs args;
   const Tensor d = random_tensor(DType::f32, {count, columns});
   std::vector<int64_t> ids;
   Philox rng(1);
   for (int64_t i = 0; i < count; ++i)
     ids.push_back(static_cast<int64_t>(rng.uniform(0, static_cast<float>(vocabulary))));
-  args.pointers = {bytes_of(d), reinterpret_cast<std::byte*>(ids.data()), bytes_of(tables[0])};
+  AddRowsArgs named{.d = bytes_of(d),
+                    .ids = ids.data(),
+                    .epilogue = {bytes_of(tables[0])},
+                    .rows = vocabulary,
+                    .tables = 1,
+                    .id_count = count};
   plan.product.program = flatten(sum);
   if (steps) {
     const Expr w = Expr::arg(1, Scalar::f32), m = Expr::arg(2, Scalar::f32), v = Expr::arg(3, Scalar::f32);
@@ -334,11 +362,11 @@ void time_add_rows(KernelBench& bench, int64_t vocabulary, int64_t columns, int6
     tables.resize(3, tables[0]);
     for (size_t i = 0; i < 3; ++i) {
       tables[i] = random_tensor(DType::f32, {vocabulary, columns});
-      args.pointers[2 + i] = args.pointers[5 + i] = bytes_of(tables[i]);
+      named.epilogue[i] = named.epilogue[3 + i] = bytes_of(tables[i]);
     }
   }
   Compiled code(plan);
-  args.dims = {vocabulary, 1, count};
+  KernelArgs args = to_args(named);
   const int64_t items = code.prepare(args).items;
   const auto bytes = static_cast<size_t>((vocabulary * (steps ? 6 : 1) + count) * columns * 4);
   against_reading(bench, name, bytes, code, [&] { code.run(args, items); });

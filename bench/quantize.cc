@@ -40,9 +40,16 @@ double batch_speed(const QuantizePlan& plan, const Format& format, void* in, voi
   const int64_t groups = kBatch / format.geometry.columns;
   std::vector<uint32_t> scales(static_cast<size_t>(groups), 0x3f800000), zero_points(static_cast<size_t>(groups));
   double part = 1;
-  KernelArgs args;
-  args.pointers = {in, out, scales.data(), zero_points.data(), &part};
-  args.dims = {1, kBatch, kBatch, groups, kBatch * format.element.bits / 8, 1, 0, 0, 1};
+  KernelArgs args = to_args(QuantizeArgs{.x = in,
+                                         .out = out,
+                                         .scales = scales.data(),
+                                         .zero_points = zero_points.data(),
+                                         .parts = &part,
+                                         .length = kBatch,
+                                         .line_stride = kBatch,
+                                         .groups_per_line = groups,
+                                         .line_bytes = kBatch * format.element.bits / 8,
+                                         .part_count = 1});
   const int64_t items = launch(general, host_target(), args).items;
   constexpr int kRepeats = 20;
   const double time = best_of(rounds, [&] {

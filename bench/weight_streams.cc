@@ -83,12 +83,12 @@ class Layer {
       Launch call;
     };
     auto p = std::make_shared<Product>(plan(n_, m), random_tensor(type_, {m, k_}), n_);
-    p->args.pointers = {bytes_of(p->a), nullptr, bytes_of(p->out)};
-    p->args.dims = {m, 1, 0, 0, 0, k_, 0, 1};
+    p->args = to_args(GemmArgs{
+        .a = bytes_of(p->a), .epilogue = {bytes_of(p->out)}, .m = m, .batches = 1, .a_row = k_, .inner_batches = 1});
     p->call = launch(plan(n_, m), bench_target(), p->args);
     for (int t = 0; t < threads; ++t) p->scratch.emplace_back(static_cast<size_t>(p->call.scratch_bytes) + 64);
     return [this, p, threads] {
-      p->args.pointers[1] = const_cast<std::byte*>(next());
+      p->args.pointers[place_of<&GemmArgs::w>] = const_cast<std::byte*>(next());
       auto chunk = [&](int64_t begin, int64_t end, int thread) {
         p->code.kernel(&p->args, begin, end, p->scratch[static_cast<size_t>(thread)].mutable_bytes().data());
       };

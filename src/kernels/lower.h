@@ -56,13 +56,13 @@ struct StepCall {
 
   // The sizes among the arguments of a class (device/args.h).
   template <HasPlaces Args>
-  Args sizes() const {
+  Args args() const {
     return from_args<Args>({.pointers = {}, .dims = dims});
   }
   template <HasPlaces Args>
-  void set(const Args& sizes) {
+  void set(const Args& named) {
     KernelArgs args{.pointers = {}, .dims = dims};
-    write_args(sizes, args);
+    write_args(named, args);
     dims = args.dims;
   }
 };

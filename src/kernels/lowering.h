@@ -4,7 +4,7 @@
 // needs numbers refuses a group with open sizes; it is asked again for each run's sizes, which are constants then. The
 // device's implementation adapts what a class has prepared (KernelImplementation::adapt).
 //
-// A step's pointers and dims are in the order that the class's plan.h gives: bind() appends the next pointer.
+// A step's pointers are bound in the order in which the class's arguments list them (plan.h): bind() appends the next.
 #pragma once
 
 #include <functional>

@@ -17,14 +17,15 @@ namespace {
 constexpr int64_t PlaneWindow::*kSizes[] = {
     &PlaneWindow::height,  &PlaneWindow::width,    &PlaneWindow::out_height,    &PlaneWindow::out_width,
     &PlaneWindow::pad_top, &PlaneWindow::pad_left, &PlaneWindow::kernel_height, &PlaneWindow::kernel_width};
+static_assert(std::size(kSizes) == std::tuple_size_v<WindowSizes>);
 constexpr size_t kSizesOfPlanes = 6;  // the first of them
 
 }  // namespace
 
-PlaneWindow on_any_plane(const PlaneWindow& window, KernelDims& dims) {
+PlaneWindow on_any_plane(const PlaneWindow& window, WindowSizes& sizes) {
   PlaneWindow any = window;
   for (size_t i = 0; i < std::size(kSizes); ++i) {
-    dims[kPlaneDims + i] = window.*kSizes[i];
+    sizes[i] = window.*kSizes[i];
     if (i < kSizesOfPlanes) any.*kSizes[i] = 0;
   }
   return any;
@@ -41,9 +42,9 @@ PlaneWindow window_on_any_plane(const SlidingWindow& window) {
   return plane;
 }
 
-PlaneWindow on_plane_of(const PlaneWindow& window, const KernelDims& dims) {
+PlaneWindow on_plane_of(const PlaneWindow& window, const WindowSizes& sizes) {
   PlaneWindow placed = window;
-  for (size_t i = 0; i < std::size(kSizes); ++i) placed.*kSizes[i] = dims[kPlaneDims + i];
+  for (size_t i = 0; i < std::size(kSizes); ++i) placed.*kSizes[i] = sizes[i];
   return placed;
 }
 

@@ -31,17 +31,16 @@ struct PlaneWindow {
   }
 };
 
-// Kernels for any plane find its sizes in KernelArgs::dims: [2] height, [3] width, [4] out_height, [5] out_width,
-// [6] pad_top, [7] pad_left, [8] kernel_height, [9] kernel_width. What launch() derives from them lies behind
-// everything else.
-inline constexpr int kPlaneDims = 2, kDerivedDims = 32;
+// What kernels for any plane find among their arguments: height, width, out_height, out_width, pad_top, pad_left,
+// kernel_height, kernel_width.
+using WindowSizes = std::array<int64_t, 8>;
 
-// The window without the sizes of its plane, which go into `dims`; those of the window go there too, and stay.
-PlaneWindow on_any_plane(const PlaneWindow& window, KernelDims& dims);
+// The window without the sizes of its plane, which go into `sizes`; those of the window go there too, and stay.
+PlaneWindow on_any_plane(const PlaneWindow& window, WindowSizes& sizes);
 // The part of a window over one or two dimensions that is the same on any plane; of a line, one row high.
 PlaneWindow window_on_any_plane(const SlidingWindow& window);
-// The window of a plan for any plane, with the sizes in `dims`.
-PlaneWindow on_plane_of(const PlaneWindow& window, const KernelDims& dims);
+// The window of a plan for any plane, with these sizes.
+PlaneWindow on_plane_of(const PlaneWindow& window, const WindowSizes& sizes);
 
 inline constexpr int64_t kMostPlaces = int64_t{1} << 28;  // sizes and distances that kernels are made for
 

@@ -10,6 +10,8 @@ namespace {
 
 using llvm::Value;
 
+using A = GemmArgs;  // those of other classes agree with it in what is read here (shares_epilogue())
+
 class EpilogueBody {
  public:
   EpilogueBody(LlvmEmitter& e, const GemmPlan& plan, SumTile tile, llvm::Function* f)
@@ -22,29 +24,29 @@ class EpilogueBody {
         rows_(f->getArg(4)) {
     Value *args = f->getArg(0), *offset = f->getArg(5), *batch = f->getArg(6);
     const KernelFrame frame{f, args, nullptr, nullptr, nullptr};
-    Value* m = e.kernel_dim(frame, 0);
+    Value* m = e.size<&A::m>(frame);
     batch_row_ = e.b.CreateAdd(e.b.CreateMul(batch, m), row_);
-    n_ = plan.n ? e.num(plan.n) : e.kernel_dim(frame, kGemmN);
+    n_ = plan.n ? e.num(plan.n) : e.size<&A::n>(frame);
     result_stride_ = plan.result_row_stride ? e.num(plan.result_row_stride) : n_;
     const int operands = static_cast<int>(plan.operands.size());
-    int dim = kGemmFullStrides;
+    int full = 0;
     if (plan.result_row_stride == GemmPlan::kAnyStride)
-      result_stride_ =
-          e.kernel_dim(frame, dim + static_cast<int>(std::ranges::count(plan.operands, GemmPlan::Access::full,
-                                                                        &GemmPlan::Operand::access)));
+      result_stride_ = e.size<&A::full_strides>(
+          frame,
+          static_cast<int>(std::ranges::count(plan.operands, GemmPlan::Access::full, &GemmPlan::Operand::access)));
     for (int i = 0; i < operands; ++i) {
       const GemmPlan::Operand& o = plan.operands[static_cast<size_t>(i)];
       Value* stride = nullptr;
       if (o.access == GemmPlan::Access::full) {
-        stride = e.kernel_dim(frame, dim++);
+        stride = e.size<&A::full_strides>(frame, full++);
         stride = e.b.CreateSelect(e.b.CreateICmpEQ(stride, e.num(0)), result_stride_, stride);
       }
-      bases_.push_back(base(o, e.kernel_pointer(frame, 2 + i), stride, offset));
+      bases_.push_back(base(o, e.pointer<&A::epilogue>(frame, i), stride, offset));
       strides_.push_back(stride ? e.times(stride, size_bytes(o.dtype)) : nullptr);
     }
     for (size_t j = 0; j < plan.results.size(); ++j) {
       Value* start = e.b.CreateAdd(offset, e.b.CreateAdd(e.b.CreateMul(row_, result_stride_), column_));
-      Value* pointer = e.kernel_pointer(frame, 2 + operands + static_cast<int>(j));
+      Value* pointer = e.pointer<&A::epilogue>(frame, operands + static_cast<int>(j));
       results_.push_back(e.at(pointer, e.times(start, size_bytes(plan.results[j]))));
     }
   }

@@ -20,6 +20,9 @@ namespace {
 
 using llvm::Value;
 
+using A = AddRowsArgs;
+static_assert(shares_epilogue<&A::rows, &A::epilogue>());
+
 class AddRowsEmitter {
  public:
   AddRowsEmitter(Emitter& e, const AddRowsPlan& plan) : e_(e), plan_(plan), columns_(plan.product.n) {
@@ -31,7 +34,7 @@ class AddRowsEmitter {
     add_ = emit_add(symbol + "_add");
     epilogue_ = emit_epilogue(e_, symbol + "_epilogue", plan_.product, shape_);
     frame_ = e_.begin_kernel(symbol);
-    Value *rows = e_.kernel_dim(frame_, 0), *each = e_.kernel_dim(frame_, 3);
+    Value *rows = e_.size<&A::rows>(frame_), *each = e_.size<&A::block_rows>(frame_);
     Value* blocks = e_.b.CreateUDiv(e_.b.CreateAdd(rows, e_.b.CreateSub(each, e_.num(1))), each);
     e_.loop(frame_.begin, frame_.end, 1, {}, [&](Value* item, const Values&) {
       Value* table = e_.b.CreateUDiv(item, blocks);
@@ -51,7 +54,7 @@ class AddRowsEmitter {
       return Values{};
     });
     add_rows_in(table, first, count);
-    Value *rows = e_.kernel_dim(frame_, 0), *offset = e_.times(e_.b.CreateMul(table, rows), columns_);
+    Value *rows = e_.size<&A::rows>(frame_), *offset = e_.times(e_.b.CreateMul(table, rows), columns_);
     e_.loop(e_.num(0), count, 1, {}, [&](Value* r, const Values&) {
       e_.b.CreateCall(epilogue_, {frame_.args, e_.at(frame_.scratch, e_.times(r, pitch())), e_.b.CreateAdd(first, r),
                                   e_.num(0), e_.num(1), offset, table});
@@ -61,8 +64,8 @@ class AddRowsEmitter {
 
   // Those whose numbers lie in [first, first + count).
   void add_rows_in(Value* table, Value* first, Value* count) {
-    Value *ids = e_.kernel_pointer(frame_, 1), *id_count = e_.kernel_dim(frame_, 2);
-    Value* d = e_.at(e_.kernel_pointer(frame_, 0), e_.times(e_.b.CreateMul(table, id_count), row_bytes()));
+    Value *ids = e_.pointer<&A::ids>(frame_), *id_count = e_.size<&A::id_count>(frame_);
+    Value* d = e_.at(e_.pointer<&A::d>(frame_), e_.times(e_.b.CreateMul(table, id_count), row_bytes()));
     llvm::Type* mask_type = e_.b.getIntNTy(static_cast<unsigned>(e_.lanes));
     const auto look = [&](Value* i, Value* mask) {
       Value* numbers = numbered(e_.masked_load(e_.vec(e_.memory_type(plan_.ids)), id_at(ids, i), mask));
@@ -98,7 +101,7 @@ class AddRowsEmitter {
   Value* numbered(Value* id) {
     llvm::Type* type = id->getType()->getWithNewType(e_.i64);
     if (id->getType() != type) id = e_.b.CreateSExt(id, type);
-    Value* rows = e_.kernel_dim(frame_, 0);
+    Value* rows = e_.size<&A::rows>(frame_);
     if (type->isVectorTy()) rows = e_.splat(rows);
     return e_.b.CreateSelect(e_.b.CreateICmpSLT(id, llvm::Constant::getNullValue(type)), e_.b.CreateAdd(id, rows), id);
   }
@@ -134,7 +137,7 @@ void emit(Emitter& e, const AddRowsPlan& plan, const std::string& symbol, int) {
 
 Support supports(const AddRowsPlan& plan, const Target&) {
   const GemmPlan& product = plan.product;
-  if (2 + product.operands.size() + product.results.size() > KernelArgs{}.pointers.size())
+  if (product.operands.size() + product.results.size() > A().epilogue.size())
     return {fmt::format("{} operands and {} results do not fit the arguments of a kernel", product.operands.size(),
                         product.results.size())};
   if (plan.ids != DType::i64 && plan.ids != DType::i32) return {fmt::format("row numbers of {}", to_string(plan.ids))};
@@ -152,23 +155,22 @@ int64_t sums_pitch(const AddRowsPlan& plan, const Target& target) {
 }
 
 // Each item looks at all numbers, some eight a nanosecond: blocks are larger where there are many.
-Launch launch(const AddRowsPlan& plan, const Target& target, KernelArgs& args) {
-  KernelDims& d = args.dims;
-  const int64_t pitch = sums_pitch(plan, target), block_bytes = int64_t{1} << (d[2] > 8192 ? 18 : 16);
-  d[3] = std::clamp<int64_t>(block_bytes / pitch, 1, d[0]);
+Launch launch(const AddRowsPlan& plan, const Target& target, AddRowsArgs& args) {
+  const int64_t pitch = sums_pitch(plan, target), block_bytes = int64_t{1} << (args.id_count > 8192 ? 18 : 16);
+  args.block_rows = std::clamp<int64_t>(block_bytes / pitch, 1, args.rows);
   const auto streams = static_cast<int>(plan.product.operands.size() + plan.product.results.size());
-  const double ns = static_cast<double>(d[2]) / 8 +
-                    static_cast<double>(d[3] * plan.product.n) * element_ns(plan.product.program, 1 + streams, target);
-  return {.items = d[1] * ceil_div(d[0], d[3]),
+  const double ns = static_cast<double>(args.id_count) / 8 + static_cast<double>(args.block_rows * plan.product.n) *
+                                                                 element_ns(plan.product.program, 1 + streams, target);
+  return {.items = args.tables * ceil_div(args.rows, args.block_rows),
           .items_per_chunk = std::max<int64_t>(1, static_cast<int64_t>(20000 / ns)),
-          .scratch_bytes = d[3] * pitch};
+          .scratch_bytes = args.block_rows * pitch};
 }
 
 std::string describe(const AddRowsPlan& plan, const Target&) {
   return fmt::format("rows of {} {} added up", plan.product.n, to_string(plan.d));
 }
 
-constexpr X86KernelClass<AddRowsPlan> kAddRows{
+constexpr X86KernelClass<AddRowsPlan, AddRowsArgs> kAddRows{
     .supports = supports, .launch = launch, .describe = describe, .emit = emit};
 
 }  // namespace

@@ -11,6 +11,7 @@ namespace hone {
 namespace {
 
 using llvm::Value;
+using A = CacheAppendArgs;
 
 class CacheAppendEmitter {
  public:
@@ -18,17 +19,18 @@ class CacheAppendEmitter {
 
   void run(const std::string& symbol) {
     frame_ = e_.begin_kernel(symbol);
-    Value *new_rows = e_.kernel_dim(frame_, 1), *page_rows = e_.kernel_dim(frame_, 2);
+    Value *new_rows = e_.size<&A::new_rows>(frame_), *page_rows = e_.size<&A::page_rows>(frame_);
     e_.loop(frame_.begin, frame_.end, 1, {}, [&](Value* item, const Values&) {
       if (plan_.task == CacheAppendPlan::Task::copy) {
         copy_rows(e_.b.CreateMul(item, page_rows), e_.b.CreateMul(item, page_rows), page_rows);
         return Values{};
       }
       Value* sequence = e_.b.CreateUDiv(item, new_rows);
-      Value* position = e_.b.CreateAdd(integer(7, plan_.lengths, sequence), e_.b.CreateURem(item, new_rows));
-      Value* column =
-          e_.b.CreateAdd(e_.b.CreateMul(sequence, e_.kernel_dim(frame_, 3)), e_.b.CreateUDiv(position, page_rows));
-      Value* page = integer(6, plan_.table, column);
+      Value* position =
+          e_.b.CreateAdd(integer(place_of<&A::lengths>, plan_.lengths, sequence), e_.b.CreateURem(item, new_rows));
+      Value* column = e_.b.CreateAdd(e_.b.CreateMul(sequence, e_.size<&A::sequence_pages>(frame_)),
+                                     e_.b.CreateUDiv(position, page_rows));
+      Value* page = integer(place_of<&A::table>, plan_.table, column);
       Value* row = e_.b.CreateAdd(e_.b.CreateMul(page, page_rows), e_.b.CreateURem(position, page_rows));
       copy_rows(item, row, e_.num(1));
       return Values{};
@@ -39,9 +41,9 @@ class CacheAppendEmitter {
  private:
   void copy_rows(Value* from, Value* to, Value* count) {
     for (int p = 0; p < plan_.planes; ++p) {
-      Value* bytes = e_.kernel_dim(frame_, 5 + p);
-      emit_copy(e_, e_.at(e_.kernel_pointer(frame_, p), e_.b.CreateMul(from, bytes)),
-                e_.at(e_.kernel_pointer(frame_, 3 + p), e_.b.CreateMul(to, bytes)), e_.b.CreateMul(count, bytes));
+      Value* bytes = e_.size<&A::row_bytes>(frame_, p);
+      emit_copy(e_, e_.at(e_.pointer<&A::from>(frame_, p), e_.b.CreateMul(from, bytes)),
+                e_.at(e_.pointer<&A::to>(frame_, p), e_.b.CreateMul(to, bytes)), e_.b.CreateMul(count, bytes));
     }
   }
 
@@ -66,18 +68,18 @@ Support supports(const CacheAppendPlan& plan, const Target&) {
   return {};
 }
 
-Launch launch(const CacheAppendPlan& plan, const Target&, KernelArgs& args) {
-  const auto& d = args.dims;
+Launch launch(const CacheAppendPlan& plan, const Target&, CacheAppendArgs& args) {
   const bool copies = plan.task == CacheAppendPlan::Task::copy;
-  const int64_t bytes = (d[5] + d[6] + d[7]) * (copies ? d[2] : 1);
-  return {copies ? d[4] : d[0] * d[1], std::max<int64_t>(1, (int64_t{1} << 18) / std::max<int64_t>(1, bytes))};
+  const int64_t bytes = (args.row_bytes[0] + args.row_bytes[1] + args.row_bytes[2]) * (copies ? args.page_rows : 1);
+  return {copies ? args.pages : args.sequences * args.new_rows,
+          std::max<int64_t>(1, (int64_t{1} << 18) / std::max<int64_t>(1, bytes))};
 }
 
 std::string describe(const CacheAppendPlan& plan, const Target&) {
   return plan.task == CacheAppendPlan::Task::copy ? "pages, to where the result lies" : "rows behind paged sequences";
 }
 
-constexpr X86KernelClass<CacheAppendPlan> kCacheAppend{
+constexpr X86KernelClass<CacheAppendPlan, CacheAppendArgs> kCacheAppend{
     .supports = supports, .launch = launch, .describe = describe, .emit = emit};
 
 }  // namespace

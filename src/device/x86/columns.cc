@@ -31,6 +31,8 @@ std::vector<int64_t> rows_at_once(const ColumnsPlan& plan) {
   return {kTreeRows, 1};
 }
 
+using A = ColumnsArgs;
+
 class ColumnsEmitter {
  public:
   ColumnsEmitter(Emitter& e, const ColumnsPlan& plan)
@@ -42,8 +44,8 @@ class ColumnsEmitter {
 
   void run(const std::string& symbol) {
     frame_ = e_.begin_kernel(symbol);
-    rows_ = e_.kernel_dim(frame_, 0), columns_ = e_.kernel_dim(frame_, 1);
-    part_rows_ = e_.kernel_dim(frame_, 3), parts_ = e_.kernel_dim(frame_, 4);
+    rows_ = e_.size<&A::rows>(frame_), columns_ = e_.size<&A::columns>(frame_);
+    part_rows_ = e_.size<&A::part_rows>(frame_), parts_ = e_.size<&A::parts>(frame_);
     Value* blocks = e_.b.CreateUDiv(e_.b.CreateAdd(columns_, e_.num(kColumnsAtOnce - 1)), e_.num(kColumnsAtOnce));
     for (size_t i = 0; i < operands_; ++i) place_operand(static_cast<int>(i));
     e_.loop(frame_.begin, frame_.end, 1, {}, [&](Value* item, const Values&) {
@@ -61,13 +63,13 @@ class ColumnsEmitter {
     Value *base, *row_bytes, *period;
   };
   void place_operand(int i) {
-    Value* stride = e_.kernel_dim(frame_, kColumnsFirstOperandDim + i);
-    Value* period = e_.kernel_dim(frame_, kColumnsFirstOperandDim + static_cast<int>(operands_) + i);
+    Value* stride = e_.size<&A::operands>(frame_, i);
+    Value* period = e_.size<&A::operands>(frame_, static_cast<int>(operands_) + i);
     // Without a period the counter runs to the largest integer and never wraps.
     period =
         e_.b.CreateSelect(e_.b.CreateICmpSGT(period, e_.num(0)), period, e_.num(std::numeric_limits<int64_t>::max()));
     const DType dtype = plan_.operands[static_cast<size_t>(i)].dtype;
-    placed_.push_back({e_.kernel_pointer(frame_, i), e_.times(stride, size_bytes(dtype)), period});
+    placed_.push_back({e_.pointer<&A::values>(frame_, i), e_.times(stride, size_bytes(dtype)), period});
   }
 
   // Calls body(column behind the block's first, mask) for its vectors.
@@ -196,7 +198,7 @@ class ColumnsEmitter {
     const int shared = plan_.task == Task::part ? static_cast<int>(operands_) : 0;
     Value* line = e_.b.CreateAdd(e_.times(part, static_cast<int64_t>(reductions_)), e_.num(static_cast<int64_t>(j)));
     Value* element = e_.b.CreateAdd(e_.b.CreateMul(line, columns_), first_);
-    return e_.at(e_.kernel_pointer(frame_, shared), e_.times(element, 4));
+    return e_.at(e_.pointer<&A::values>(frame_, shared), e_.times(element, 4));
   }
 
   void store_part(Value* part) {
@@ -237,7 +239,7 @@ class ColumnsEmitter {
     const int before = plan_.task == Task::join ? 1 : static_cast<int>(operands_);
     for (size_t j = 0; j < results.size(); ++j) {
       const DType dtype = plan_.results[j];
-      Value* to = e_.at(e_.kernel_pointer(frame_, before + static_cast<int>(j)), e_.times(at, size_bytes(dtype)));
+      Value* to = e_.at(e_.pointer<&A::values>(frame_, before + static_cast<int>(j)), e_.times(at, size_bytes(dtype)));
       e_.store_elements(results[j], dtype, to, mask);
     }
   }
@@ -257,8 +259,7 @@ void emit(Emitter& e, const ColumnsPlan& plan, const std::string& symbol, int) {
 
 Support supports(const ColumnsPlan& plan, const Target&) {
   const size_t operands = plan.operands.size();
-  if (operands + plan.results.size() + 1 > KernelArgs{}.pointers.size() ||
-      kColumnsFirstOperandDim + 2 * operands > KernelDims{}.size())
+  if (operands + plan.results.size() + 1 > A().values.size() || 2 * operands > A().operands.size())
     return {
         fmt::format("{} operands and {} results do not fit the arguments of a kernel", operands, plan.results.size())};
   for (const Epilogue::Operand& operand : plan.operands)
@@ -269,17 +270,16 @@ Support supports(const ColumnsPlan& plan, const Target&) {
   return {};
 }
 
-Launch launch(const ColumnsPlan& plan, const Target& target, KernelArgs& args) {
-  KernelDims& d = args.dims;
-  const int64_t rows = d[0], columns = d[1], blocks = ceil_div(columns, kColumnsAtOnce);
-  d[3] = rows_of_part(rows, columns), d[4] = ceil_div(rows, d[3]);
-  const int64_t each = plan.task == Task::join ? d[4] : plan.task == Task::part ? d[3] : rows;
+Launch launch(const ColumnsPlan& plan, const Target& target, ColumnsArgs& args) {
+  const int64_t rows = args.rows, columns = args.columns, blocks = ceil_div(columns, kColumnsAtOnce);
+  args.part_rows = rows_of_part(rows, columns), args.parts = ceil_div(rows, args.part_rows);
+  const int64_t each = plan.task == Task::join ? args.parts : plan.task == Task::part ? args.part_rows : rows;
   double ns = 0;  // an element
   for (const ColumnsPlan::Step& step : plan.reductions) ns += element_ns(step.element, 1, target);
   ns *= static_cast<double>(each * std::min(columns, kColumnsAtOnce));
   return {.items = blocks * (plan.task == Task::join   ? 1
-                             : plan.task == Task::part ? d[4]
-                                                       : d[2]),
+                             : plan.task == Task::part ? args.parts
+                                                       : args.matrices),
           .items_per_chunk = std::max<int64_t>(1, static_cast<int64_t>(20000 / (ns + 20))),
           .scratch_bytes = 2 * std::ssize(plan.reductions) * kColumnsAtOnce * 4};
 }
@@ -291,7 +291,7 @@ std::string describe(const ColumnsPlan& plan, const Target&) {
                      kTasks[static_cast<size_t>(plan.task)]);
 }
 
-constexpr X86KernelClass<ColumnsPlan> kColumns{
+constexpr X86KernelClass<ColumnsPlan, ColumnsArgs> kColumns{
     .supports = supports, .launch = launch, .describe = describe, .emit = emit};
 
 }  // namespace

@@ -121,8 +121,9 @@ struct CompiledPacker::Impl {
   Impl(const Target& target, const CompilerOptions& o) : device(target), options(o), library(target, o) {}
 
   // All work items of a plan.
-  void run(const QuantizePlan& plan, KernelArgs& args) {
+  void run(const QuantizePlan& plan, const QuantizeArgs& named) {
     const KernelPlan general = plan;
+    KernelArgs args = to_args(named);
     const KernelFn kernel = function_of(library.compile({&general, 1})[0]);
     auto chunk = [&](int64_t begin, int64_t end, int) { kernel(&args, begin, end, nullptr); };
     const Launch call = launch(device, general, args);
@@ -130,11 +131,11 @@ struct CompiledPacker::Impl {
   }
 
   // The kernels that leave parts for `next`.
-  std::vector<double> reduce(const QuantizePlan& next, KernelArgs& args) {
-    const QuantizeParts needed = quantize_parts(next, device.target(), args.dims);
+  std::vector<double> reduce(const QuantizePlan& next, QuantizeArgs& args) {
+    const QuantizeParts needed = quantize_parts(next, device.target(), args);
     std::vector<double> parts(static_cast<size_t>(needed.bytes) / sizeof(double));
-    args.dims[8] = needed.count;
-    args.pointers[4] = parts.data();
+    args.part_count = needed.count;
+    args.parts = parts.data();
     QuantizePlan plan = next;
     plan.task = Task::reduce;
     for (plan.stage = 0; plan.stage < needed.stages; ++plan.stage) run(plan, args);
@@ -148,9 +149,10 @@ struct CompiledPacker::Impl {
     std::vector<uint32_t> zero_points = zero_points_of(format, p, planes);
     const LineOrder order(format, shape);
     std::vector<T> lines(order.is_row_major() ? 0 : values.size());
-    KernelArgs args{.dims = pack_dims(format, p)};
-    args.pointers = {const_cast<std::byte*>(planes.codes.data()), lines.empty() ? values.data() : lines.data(),
-                     scales.data(), zero_points.data()};
+    QuantizeArgs args = pack_args(format, p);
+    args.x = const_cast<std::byte*>(planes.codes.data());
+    args.out = lines.empty() ? values.data() : lines.data();
+    args.scales = scales.data(), args.zero_points = zero_points.data();
     run({.task = Task::unpack, .format = name_of_lines(format), .result = dtype}, args);
     if (!lines.empty()) order.from_lines(std::span<const T>(lines), values);
   }
@@ -178,11 +180,11 @@ Planes CompiledPacker::pack(const Format& format, Dims shape, std::span<const fl
   Planes planes{.codes = std::vector<std::byte>(static_cast<size_t>(bytes.codes))};
   std::vector<uint32_t> scale_codes(static_cast<size_t>(p.groups * programs.levels));
   std::vector<uint32_t> zero_points(static_cast<size_t>(bytes.zero_points ? p.groups : 0));
-  KernelArgs args{.dims = pack_dims(format, p)};
-  args.pointers = {const_cast<float*>(lines.empty() ? values.data() : lines.data()), planes.codes.data(),
-                   scale_codes.data(), zero_points.data()};
+  QuantizeArgs args = pack_args(format, p);
+  args.x = const_cast<float*>(lines.empty() ? values.data() : lines.data());
+  args.out = planes.codes.data(), args.scales = scale_codes.data(), args.zero_points = zero_points.data();
   std::array<int64_t, 4> losses{};
-  args.pointers[5] = losses.data();
+  args.counts = losses.data();
   const QuantizePlan plan{.task = Task::pack, .format = name_of_lines(format), .counts = counts != nullptr};
   const std::vector<double> parts = impl_->reduce(plan, args);
   impl_->run(plan, args);
@@ -191,7 +193,7 @@ Planes CompiledPacker::pack(const Format& format, Dims shape, std::span<const fl
   planes.zero_points.resize(static_cast<size_t>(bytes.zero_points));
   if (bytes.zero_points > 0) write_codes(planes.zero_points.data(), 8 * zero_point_bytes(format), zero_points);
   if (bytes.global > 0)
-    planes.global = global_plane(programs, std::span(parts).first(static_cast<size_t>(args.dims[8])));
+    planes.global = global_plane(programs, std::span(parts).first(static_cast<size_t>(args.part_count)));
   return planes;
 }
 
@@ -214,12 +216,10 @@ void CompiledPacker::unpack_bf16(const Format& format, Dims shape, const PlaneVi
 
 void CompiledPacker::fake_quantize(const Format& format, Dims shape, std::span<const float> values,
                                    std::span<float> out) const {
-  QuantizeArgs lines;
-  if (values.empty() || !quantize_args(format, shape, lines).supported())
+  QuantizeArgs args;
+  if (values.empty() || !quantize_args(format, shape, args).supported())
     return Packer::fake_quantize(format, shape, values, out);
-  KernelArgs args;
-  args.pointers = {const_cast<float*>(values.data()), out.data()};
-  args.dims = lines.dims();
+  args.x = const_cast<float*>(values.data()), args.out = out.data();
   const QuantizePlan plan{.task = Task::round, .format = to_string(format)};
   const std::vector<double> parts = impl_->reduce(plan, args);
   impl_->run(plan, args);

@@ -18,13 +18,14 @@ class IndexedEmitter {
 
   void run(const std::string& symbol) {
     frame_ = e_.begin_kernel(symbol);
-    data_ = e_.kernel_pointer(frame_, 0), indices_ = e_.kernel_pointer(frame_, 1);
-    updates_ = e_.kernel_pointer(frame_, 2), out_ = e_.kernel_pointer(frame_, 3);
-    slice_ = plan_.slice_bytes ? e_.num(plan_.slice_bytes) : e_.kernel_dim(frame_, 1);
+    using A = IndexedArgs;
+    data_ = e_.pointer<&A::data>(frame_), indices_ = e_.pointer<&A::indices>(frame_);
+    updates_ = e_.pointer<&A::updates>(frame_), out_ = e_.pointer<&A::out>(frame_);
+    slice_ = plan_.slice_bytes ? e_.num(plan_.slice_bytes) : e_.size<&A::slice_bytes>(frame_);
     if (plan_.scatters)
-      e_.when(e_.b.CreateICmpNE(data_, out_), [&] { emit_copy(e_, data_, out_, e_.kernel_dim(frame_, 2)); });
+      e_.when(e_.b.CreateICmpNE(data_, out_), [&] { emit_copy(e_, data_, out_, e_.size<&A::data_bytes>(frame_)); });
     Value *begin = plan_.scatters ? e_.num(0) : frame_.begin,
-          *end = plan_.scatters ? e_.kernel_dim(frame_, 0) : frame_.end;
+          *end = plan_.scatters ? e_.size<&A::tuples>(frame_) : frame_.end;
     if (plan_.tuples) {
       e_.loop(begin, end, 1, {}, [&](Value* i, const Values&) {
         move(by_tuple(i), i);
@@ -39,7 +40,7 @@ class IndexedEmitter {
  private:
   using Joins = IndexedPlan::Joins;
 
-  Value* dim(int i) { return e_.kernel_dim(frame_, kIndexedSizes + i); }
+  Value* dim(int i) { return e_.size<&IndexedArgs::axes>(frame_, i); }
 
   // Of an axis of `size`, from the front.
   Value* index_at(Value* number, Value* size) {
@@ -142,12 +143,11 @@ Support supports(const IndexedPlan& plan, const Target&) {
   return {};
 }
 
-Launch launch(const IndexedPlan& plan, const Target&, KernelArgs& args) {
-  const KernelDims& d = args.dims;
+Launch launch(const IndexedPlan& plan, const Target&, IndexedArgs& args) {
   if (plan.scatters) return {1, 1};
-  const double each = static_cast<double>(d[3]) / static_cast<double>(std::max<int64_t>(d[0], 1)),
-               ns = each * (2 + 0.05 * static_cast<double>(d[1]));
-  return {d[0], std::max<int64_t>(1, static_cast<int64_t>(20000 / std::max(ns, 1.0)))};
+  const double each = static_cast<double>(args.index_count) / static_cast<double>(std::max<int64_t>(args.tuples, 1)),
+               ns = each * (2 + 0.05 * static_cast<double>(args.slice_bytes));
+  return {args.tuples, std::max<int64_t>(1, static_cast<int64_t>(20000 / std::max(ns, 1.0)))};
 }
 
 std::string describe(const IndexedPlan& plan, const Target&) {
@@ -160,7 +160,7 @@ std::string describe(const IndexedPlan& plan, const Target&) {
                                                     : "joined with what they meet");
 }
 
-constexpr X86KernelClass<IndexedPlan> kIndexed{
+constexpr X86KernelClass<IndexedPlan, IndexedArgs> kIndexed{
     .supports = supports, .launch = launch, .describe = describe, .emit = emit};
 
 }  // namespace

@@ -28,22 +28,23 @@ class MaxPoolGradientKernel {
     place_ = emit_place();
     const KernelFrame frame = e_.begin_kernel(symbol_);
     allow_spills(frame.function);
-    p_ = plane_values(e_, w_, true, frame);
+    p_ = plane_values(e_, w_, true, frame, place_of<&A::window>);
     Value* blocks = e_.num((plan_.channels + block_ - 1) / block_);
     e_.loop(frame.begin, frame.end, 1, {}, [&](Value* item, const Values&) {
       Value* channel = e_.times(e_.b.CreateURem(item, blocks), block_);
       Value* image = e_.b.CreateUDiv(item, blocks);
       Value* pixel = e_.b.CreateMul(image, e_.b.CreateMul(p_.height, p_.width));
       Value* place = e_.b.CreateMul(image, e_.b.CreateMul(p_.out_height, p_.out_width));
-      planes(at(e_.kernel_pointer(frame, 0), pixel, channel, plan_.x),
-             at(e_.kernel_pointer(frame, 1), place, channel, plan_.d),
-             at(e_.kernel_pointer(frame, 2), pixel, channel, DType::f32), channel);
+      planes(at(e_.pointer<&A::x>(frame), pixel, channel, plan_.x),
+             at(e_.pointer<&A::d>(frame), place, channel, plan_.d),
+             at(e_.pointer<&A::dx>(frame), pixel, channel, DType::f32), channel);
       return Values{};
     });
     e_.end_function();
   }
 
  private:
+  using A = MaxPoolGradientArgs;
   int64_t pixel_bytes(DType dtype) const { return plan_.channels * size_bytes(dtype); }
   Value* at(Value* plane, Value* pixel, Value* channel, DType dtype) {
     return e_.at(plane, e_.b.CreateAdd(e_.times(pixel, pixel_bytes(dtype)), e_.times(channel, size_bytes(dtype))));
@@ -176,12 +177,12 @@ Support supports(const MaxPoolGradientPlan& plan, const Target&) {
   return {};
 }
 
-Launch launch(const MaxPoolGradientPlan& plan, const Target& target, KernelArgs& args) {
-  const PlaneWindow w = on_plane_of(plan.window, args.dims);
+Launch launch(const MaxPoolGradientPlan& plan, const Target& target, MaxPoolGradientArgs& args) {
+  const PlaneWindow w = on_plane_of(plan.window, args.window);
   const int64_t block = kMaxPoolBlockVectors * target.lanes();
   // Of a vector, each tap takes about 3 ns: a comparison, and an addition in memory.
   const int64_t ns = w.out_height * w.out_width * w.taps() * kMaxPoolBlockVectors * 3;
-  return {.items = args.dims[0] * ceil_div(plan.channels, block),
+  return {.items = args.images * ceil_div(plan.channels, block),
           .items_per_chunk = std::max<int64_t>(1, 20'000 / std::max<int64_t>(ns, 1))};
 }
 
@@ -191,7 +192,7 @@ std::string describe(const MaxPoolGradientPlan& plan, const Target&) {
 
 KernelSpeed speed(const MaxPoolGradientPlan&, const Target&) { return {0.5, 0.05}; }
 
-constexpr X86KernelClass<MaxPoolGradientPlan> kMaxPoolGradient{
+constexpr X86KernelClass<MaxPoolGradientPlan, MaxPoolGradientArgs> kMaxPoolGradient{
     .supports = supports, .launch = launch, .describe = describe, .emit = emit, .speed = speed};
 
 }  // namespace

@@ -11,7 +11,7 @@ struct PlaneValues {
   llvm::Value *kernel_height, *kernel_width;  // constants wherever the plan has them
 };
 
-// Loads stand where the builder is.
-PlaneValues plane_values(Emitter& e, const PlaneWindow& window, bool any_plane, const KernelFrame& frame);
+// Of a call whose WindowSizes have their place at `sizes` (place_of). Loads stand where the builder is.
+PlaneValues plane_values(Emitter& e, const PlaneWindow& window, bool any_plane, const KernelFrame& frame, int sizes);
 
 }  // namespace hone

@@ -29,6 +29,7 @@ namespace hone {
 namespace {
 
 using llvm::Value;
+using A = QuantizeArgs;
 
 // The codes of a tensor in memory: of residual formats a plane of single bits for each level.
 class StoredCodes {
@@ -43,7 +44,7 @@ class StoredCodes {
 
   // Where the codes of group `j` of a block start, and those of a segment whose first element is `place`.
   Value* of_group(const QuantizeLoops::Block& block, Value* j) {
-    Value* line = e_.at(first_, b_.CreateMul(block.line, loops_.dims[4]));
+    Value* line = e_.at(first_, b_.CreateMul(block.line, loops_.size<&A::line_bytes>()));
     return e_.at(line, e_.times(b_.CreateAdd(block.first_group, j), loops_.group * bits_ / 8));
   }
   Value* of_segment(Value* place) { return at(first_, place, 0); }
@@ -71,7 +72,7 @@ class StoredCodes {
  private:
   Value* at(Value* codes, Value* index, int plane) {
     Value* first = e_.at(codes, b_.CreateLShr(e_.times(index, bits_), e_.num(3)));
-    return plane ? e_.at(first, e_.times(loops_.dims[7], plane)) : first;
+    return plane ? e_.at(first, e_.times(loops_.size<&A::plane_bytes>(), plane)) : first;
   }
 
   QuantizeLoops& loops_;
@@ -84,7 +85,8 @@ class StoredCodes {
 // Tasks `round` and `encode`.
 class Quantizer {
  public:
-  explicit Quantizer(QuantizeLoops& walk) : loops_(walk), e_(walk.e), b_(walk.b), codes_(walk, walk.pointers[1]) {}
+  explicit Quantizer(QuantizeLoops& walk)
+      : loops_(walk), e_(walk.e), b_(walk.b), codes_(walk, walk.pointer<&A::out>()) {}
 
   void run() {
     if (loops_.spans == QuantizeSpans::whole) run_segments();
@@ -130,7 +132,7 @@ class Quantizer {
       if (loops_.plan.counts) count_losses(x, made, mask, nonfinite);
       Value* y = nonfinite ? b_.CreateSelect(nonfinite, of_nonfinite, made[0]) : made[0];
       if (loops_.rounds())
-        e_.store_elements(y, result, e_.at(loops_.pointers[1], e_.times(at, size_bytes(result))), mask);
+        e_.store_elements(y, result, e_.at(loops_.pointer<&A::out>(), e_.times(at, size_bytes(result))), mask);
       else codes_.store(y, codes, index, mask, stored);
       return Values{};
     });
@@ -162,7 +164,7 @@ class Quantizer {
 
   void add_counts() {
     for (int which = 0; which < 4; ++which)
-      b_.CreateAtomicRMW(llvm::AtomicRMWInst::Add, e_.at(loops_.pointers[5], 8 * which),
+      b_.CreateAtomicRMW(llvm::AtomicRMWInst::Add, e_.at(loops_.pointer<&A::counts>(), 8 * which),
                          e_.load(e_.i64, e_.at(counts_, 8 * which), 8), llvm::MaybeAlign(8),
                          llvm::AtomicOrdering::Monotonic);
   }
@@ -179,7 +181,7 @@ class Quantizer {
 // Task `unpack`.
 class Unpacker {
  public:
-  explicit Unpacker(QuantizeLoops& walk) : loops_(walk), e_(walk.e), b_(walk.b), codes_(walk, walk.pointers[0]) {
+  explicit Unpacker(QuantizeLoops& walk) : loops_(walk), e_(walk.e), b_(walk.b), codes_(walk, walk.pointer<&A::x>()) {
     if (meaning_.by == CodeMeaning::By::group_expression)
       decode_ = flatten(decoded(walk.format, Expr::arg(0, Scalar::u32), group_args(walk.format)));
   }
@@ -198,13 +200,15 @@ class Unpacker {
  private:
   void unpack_group(Value* number, Value* place, Value* n, Value* codes) {
     const int levels = loops_.programs.levels;
-    const auto number_at = [&](int pointer, DType dtype, Value* entry) {
-      return e_.load_broadcast(dtype, e_.at(loops_.pointers[static_cast<size_t>(pointer)], e_.times(entry, 4)));
+    const auto number_at = [&](Value* numbers, DType dtype, Value* entry) {
+      return e_.load_broadcast(dtype, e_.at(numbers, e_.times(entry, 4)));
     };
     Values scales;
     for (int l = 0; l < levels; ++l)
-      scales.push_back(number_at(2, DType::f32, b_.CreateAdd(e_.times(number, levels), e_.num(l))));
-    Value* zero = loops_.programs.has_zero_point ? number_at(3, DType::u32, number) : nullptr;
+      scales.push_back(
+          number_at(loops_.pointer<&A::scales>(), DType::f32, b_.CreateAdd(e_.times(number, levels), e_.num(l))));
+    Value* zero =
+        loops_.programs.has_zero_point ? number_at(loops_.pointer<&A::zero_points>(), DType::u32, number) : nullptr;
     const CodeNumbers::Group group = numbers_.group(scales, numbers_.zero_point(zero));
     loops_.vectors(n, {}, [&](Value* i, Value* mask, Value* stored, const Values&) {
       Value* code = codes_.load(codes, i, stored);
@@ -224,7 +228,7 @@ class Unpacker {
 
   void store(Value* x, Value* at, Value* mask) {
     const DType result = loops_.plan.result;
-    Value* pointer = e_.at(loops_.pointers[1], e_.times(at, size_bytes(result)));
+    Value* pointer = e_.at(loops_.pointer<&A::out>(), e_.times(at, size_bytes(result)));
     if (result != DType::bf16 || meaning_.by == CodeMeaning::By::expression || !decode_.code.empty())
       return e_.store_elements(x, result, pointer, mask);
     // Rounding needs no look at NaN: the low half of each that comes up here is 0.
@@ -267,8 +271,10 @@ Support adapt(const X86Device& device, const Lowering&, Prepared& prepared) {
   const StepDraft& first = prepared.step();
   const QuantizePlan& plan = first.plan->get<QuantizePlan>();
   if (plan.task != QuantizePlan::Task::reduce) return {};
-  const QuantizeParts parts = quantize_parts(plan, device.target(), first.dims);
-  for (StepDraft& step : prepared.steps) step.dims[8] = parts.count, step.shared_bytes = parts.bytes;
+  auto args = first.args<A>();
+  const QuantizeParts parts = quantize_parts(plan, device.target(), args);
+  args.part_count = parts.count;
+  for (StepDraft& step : prepared.steps) step.set(args), step.shared_bytes = parts.bytes;
   return {};
 }
 
@@ -278,7 +284,7 @@ Support supports(const QuantizePlan& plan, const Target&) {
   return {};
 }
 
-Launch launch(const QuantizePlan& plan, const Target& target, KernelArgs& args) {
+Launch launch(const QuantizePlan& plan, const Target& target, QuantizeArgs& args) {
   const Format format = parse_format(plan.format);
   const QuantizePrograms programs = quantize_programs(format);
   double ns = plan.task == QuantizePlan::Task::unpack ? 0.4 : element_ns(programs.rounded, 2, target);
@@ -287,8 +293,7 @@ Launch launch(const QuantizePlan& plan, const Target& target, KernelArgs& args) 
   if (quantize_spans(format) == QuantizeSpans::whole) elements = static_cast<double>(quantize_segment(plan, programs));
   if (quantize_spans(format) == QuantizeSpans::groups)
     elements = static_cast<double>(target.lanes() * format.geometry.columns);
-  return {quantize_items(plan, target, args.dims),
-          std::max<int64_t>(1, static_cast<int64_t>(20000 / (ns * elements + 10)))};
+  return {quantize_items(plan, target, args), std::max<int64_t>(1, static_cast<int64_t>(20000 / (ns * elements + 10)))};
 }
 
 std::string describe(const QuantizePlan& plan, const Target&) {
@@ -296,7 +301,7 @@ std::string describe(const QuantizePlan& plan, const Target&) {
                                                  : fmt::format("elements in {}", plan.format);
 }
 
-constexpr X86KernelClass<QuantizePlan> kQuantize{
+constexpr X86KernelClass<QuantizePlan, QuantizeArgs> kQuantize{
     .adapt = adapt, .supports = supports, .launch = launch, .describe = describe, .emit = emit};
 
 }  // namespace

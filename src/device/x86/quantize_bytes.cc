@@ -20,12 +20,13 @@ class ByteGroups {
 
   void run() {
     loops_.blocks([&](Value*, const QuantizeLoops::Block& block) {
-      Value* line = e_.at(loops_.pointers[1], b_.CreateMul(block.line, loops_.dims[4]));
+      Value* line = e_.at(loops_.pointer<&QuantizeArgs::out>(),
+                          b_.CreateMul(block.line, loops_.size<&QuantizeArgs::line_bytes>()));
       loops_.groups(block, [&](Value* j, Value* place, Value* n) {
         Value* exponent = b_.CreateLShr(largest(place, n), b_.getInt32(23));
         const int bytes = loops_.plan.scale_bytes;
         e_.store(b_.CreateTrunc(exponent, b_.getIntNTy(static_cast<unsigned>(bytes) * 8)),
-                 e_.at(loops_.pointers[2], e_.times(loops_.number(block, j), bytes)));
+                 e_.at(loops_.pointer<&QuantizeArgs::scales>(), e_.times(loops_.number(block, j), bytes)));
         Value* codes = e_.at(line, e_.times(b_.CreateAdd(block.first_group, j), loops_.group));
         store_codes(exponent, place, n, codes);
       });

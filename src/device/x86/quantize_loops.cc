@@ -4,15 +4,15 @@
 
 namespace hone {
 namespace {
-Values kernel_pointers(Emitter& e, const KernelFrame& frame) {
+Values all_pointers(Emitter& e, const KernelFrame& frame) {
   Values pointers;
-  for (int i = 0; i < 6; ++i) pointers.push_back(e.kernel_pointer(frame, i));
+  for (int i = 0; i <= place_of<&QuantizeArgs::counts>; ++i) pointers.push_back(e.kernel_pointer(frame, i));
   return pointers;
 }
-Values kernel_dims(Emitter& e, const KernelFrame& frame) {
-  Values dims;
-  for (int i = 0; i < 9; ++i) dims.push_back(e.kernel_dim(frame, i));
-  return dims;
+Values all_sizes(Emitter& e, const KernelFrame& frame) {
+  Values sizes;
+  for (int i = 0; i <= place_of<&QuantizeArgs::part_count>; ++i) sizes.push_back(e.kernel_dim(frame, i));
+  return sizes;
 }
 }  // namespace
 
@@ -25,11 +25,11 @@ QuantizeLoops::QuantizeLoops(Emitter& emitter, const QuantizePlan& quantize_plan
       spans(quantize_spans(format)),
       group(spans == QuantizeSpans::groups ? format.geometry.columns : 0),
       frame(e.begin_kernel(symbol)),
-      pointers(kernel_pointers(e, frame)),
-      dims(kernel_dims(e, frame)) {}
+      pointers_(all_pointers(e, frame)),
+      sizes_(all_sizes(e, frame)) {}
 
 llvm::Value* QuantizeLoops::load_x(llvm::Value* place, llvm::Value* mask) {
-  return e.load_elements(plan.x, e.at(pointers[0], e.times(place, size_bytes(plan.x))), mask);
+  return e.load_elements(plan.x, e.at(pointer<&A::x>(), e.times(place, size_bytes(plan.x))), mask);
 }
 
 }  // namespace hone

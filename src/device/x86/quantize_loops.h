@@ -12,6 +12,8 @@
 namespace hone {
 
 class QuantizeLoops {
+  using A = QuantizeArgs;
+
  public:
   QuantizeLoops(Emitter& e, const QuantizePlan& plan, const std::string& symbol);  // begins the kernel
 
@@ -23,7 +25,15 @@ class QuantizeLoops {
   const QuantizeSpans spans;
   const int64_t group;  // elements of a group, where lines have several
   const KernelFrame frame;
-  const Values pointers, dims;
+  // Arguments, which are read once.
+  template <auto Member>
+  llvm::Value* pointer() const {
+    return pointers_[place_of<Member>];
+  }
+  template <auto Member>
+  llvm::Value* size() const {
+    return sizes_[place_of<Member>];
+  }
 
   bool rounds() const { return plan.task == QuantizePlan::Task::round; }
   bool reduces() const { return plan.task == QuantizePlan::Task::reduce; }
@@ -43,17 +53,18 @@ class QuantizeLoops {
   };
   template <class Body>
   void blocks(Body body) {
-    llvm::Value* per_line = spans == QuantizeSpans::lines
-                                ? e.num(1)
-                                : b.CreateSDiv(b.CreateAdd(dims[3], e.num(e.lanes - 1)), e.num(e.lanes));
+    llvm::Value* per_line =
+        spans == QuantizeSpans::lines
+            ? e.num(1)
+            : b.CreateSDiv(b.CreateAdd(size<&A::groups_per_line>(), e.num(e.lanes - 1)), e.num(e.lanes));
     e.loop(frame.begin, frame.end, 1, {}, [&](llvm::Value* item, const Values&) {
       Block block;
       block.line = b.CreateUDiv(item, per_line);
       block.first_group = e.times(b.CreateURem(item, per_line), e.lanes);
-      block.count = smaller(b.CreateSub(dims[3], block.first_group), e.lanes);
+      block.count = smaller(b.CreateSub(size<&A::groups_per_line>(), block.first_group), e.lanes);
       llvm::Value* before = e.times(block.first_group, group);
-      block.place = b.CreateAdd(b.CreateMul(block.line, dims[2]), before);
-      block.left = b.CreateSub(dims[1], before);
+      block.place = b.CreateAdd(b.CreateMul(block.line, size<&A::line_stride>()), before);
+      block.left = b.CreateSub(size<&A::length>(), before);
       body(item, block);
       return Values{};
     });
@@ -61,7 +72,7 @@ class QuantizeLoops {
 
   // The number of group `j` of a block among all groups.
   llvm::Value* number(const Block& block, llvm::Value* j) {
-    return b.CreateAdd(b.CreateMul(block.line, dims[3]), b.CreateAdd(block.first_group, j));
+    return b.CreateAdd(b.CreateMul(block.line, size<&A::groups_per_line>()), b.CreateAdd(block.first_group, j));
   }
 
   // body(item, place, n) for each work item of formats with one group in all, or none: a segment of n elements.
@@ -70,7 +81,7 @@ class QuantizeLoops {
     const int64_t segment = quantize_segment(plan, programs);
     e.loop(frame.begin, frame.end, 1, {}, [&](llvm::Value* item, const Values&) {
       llvm::Value* place = e.times(item, segment);
-      body(item, place, smaller(b.CreateSub(dims[1], place), segment));
+      body(item, place, smaller(b.CreateSub(size<&A::length>(), place), segment));
       return Values{};
     });
   }
@@ -97,8 +108,8 @@ class QuantizeLoops {
       });
     };
     if (spans != QuantizeSpans::lines) return stretch(first, e.num(0), carried);
-    return e.loop(e.num(0), dims[5], 1, carried, [&](llvm::Value* s, const Values& values) {
-      return stretch(b.CreateAdd(first, b.CreateMul(s, dims[6])), b.CreateMul(s, n), values);
+    return e.loop(e.num(0), size<&A::stretches>(), 1, carried, [&](llvm::Value* s, const Values& values) {
+      return stretch(b.CreateAdd(first, b.CreateMul(s, size<&A::stretch_stride>())), b.CreateMul(s, n), values);
     });
   }
 
@@ -170,6 +181,8 @@ class QuantizeLoops {
     }
     return merged;
   }
+
+  const Values pointers_, sizes_;
 
   llvm::Value* smaller(llvm::Value* x, int64_t y) { return b.CreateSelect(b.CreateICmpSLT(x, e.num(y)), x, e.num(y)); }
 };

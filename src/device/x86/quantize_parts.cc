@@ -12,24 +12,24 @@ int64_t quantize_segment(const QuantizePlan& plan, const QuantizePrograms& progr
   return plan.task == QuantizePlan::Task::reduce && sums ? 1 << 16 : 1 << 12;
 }
 
-int64_t quantize_items(const QuantizePlan& plan, const Target& target, const KernelDims& dims) {
+int64_t quantize_items(const QuantizePlan& plan, const Target& target, const QuantizeArgs& args) {
   const Format format = parse_format(plan.format);
   switch (quantize_spans(format)) {
     case QuantizeSpans::whole:
-      return ceil_div(dims[1], quantize_segment(plan, quantize_programs(format)));
+      return ceil_div(args.length, quantize_segment(plan, quantize_programs(format)));
     case QuantizeSpans::lines:
-      return dims[0];
+      return args.lines;
     case QuantizeSpans::groups:
-      return dims[0] * ceil_div(dims[3], int64_t{target.lanes()});
+      return args.lines * ceil_div(args.groups_per_line, int64_t{target.lanes()});
   }
   CHECK(false);
 }
 
-QuantizeParts quantize_parts(QuantizePlan plan, const Target& target, const KernelDims& dims) {
+QuantizeParts quantize_parts(QuantizePlan plan, const Target& target, const QuantizeArgs& args) {
   const QuantizeStages stages = quantize_stages(parse_format(plan.format));
   if (stages.count == 0) return {};
   plan.task = QuantizePlan::Task::reduce;
-  const int64_t count = quantize_items(plan, target, dims);
+  const int64_t count = quantize_items(plan, target, args);
   return {.stages = stages.count, .count = count, .bytes = count * stages.part_bytes};
 }
 

@@ -124,7 +124,7 @@ void QuantizeReductions::store_global_part(Value* item, const QuantizeLoops::Blo
   Value* counts = b_.CreateAnd(e_.tail_mask(block.count), b_.CreateNot(g.nonfinite));
   term = b_.CreateSelect(counts, term, identity_of(programs_.global_combine, term->getType()));
   Value* part = e_.reduce(term, [&](Value* x, Value* y) { return combine(programs_.global_combine, x, y); });
-  e_.store(part, e_.at(loops_.pointers[4], e_.times(item, 8)), 8);
+  e_.store(part, e_.at(loops_.pointer<&QuantizeArgs::parts>(), e_.times(item, 8)), 8);
 }
 
 void QuantizeReductions::reduce_segments() {
@@ -139,7 +139,7 @@ void QuantizeReductions::reduce_segments() {
     const StageResults stage = reduce_stage(first, last, place, n, earlier);
     const auto put = [&](size_t slot, Value* value) {
       Value* entry = b_.CreateAdd(b_.CreateMul(e_.num(static_cast<int64_t>(slot)), parts()), item);
-      e_.store(value, e_.at(loops_.pointers[4], e_.times(entry, 8)), 8);
+      e_.store(value, e_.at(loops_.pointer<&QuantizeArgs::parts>(), e_.times(entry, 8)), 8);
     };
     for (size_t r = first; r < last; ++r) put(r, stage.results[r - first]);
     if (stage.nonfinite) put(results_.size(), b_.CreateUIToFP(stage.nonfinite, e_.f64));
@@ -147,7 +147,8 @@ void QuantizeReductions::reduce_segments() {
 }
 
 Value* QuantizeReductions::combine_parts(size_t slot, Combine kind) {
-  Value* first = e_.at(loops_.pointers[4], e_.times(b_.CreateMul(e_.num(static_cast<int64_t>(slot)), parts()), 8));
+  Value* first = e_.at(loops_.pointer<&QuantizeArgs::parts>(),
+                       e_.times(b_.CreateMul(e_.num(static_cast<int64_t>(slot)), parts()), 8));
   if (kind == Combine::sum)
     return e_.loop(e_.num(0), parts(), 1, {llvm::ConstantFP::get(e_.f64, 0)}, [&](Value* i, const Values& sum) {
       return Values{b_.CreateFAdd(sum[0], loops_.f64_of(first, i))};

@@ -56,7 +56,7 @@ class QuantizeReductions {
   llvm::Value* is_infinite(llvm::Value* bits);
   llvm::Value* combine_parts(size_t slot, Combine kind);
   void set_global(const Values& combined);  // from all terms combined
-  llvm::Value* parts() const { return loops_.dims[8]; }
+  llvm::Value* parts() const { return loops_.size<&QuantizeArgs::part_count>(); }
 
   QuantizeLoops& loops_;
   Emitter& e_;

@@ -98,9 +98,10 @@ void QuantizeScales::store(Value* j, Value* number) {
     e_.store(code, e_.at(to, e_.times(index, bytes)), 1);
   };
   for (int l = 0; l < programs_.levels; ++l)
-    put(codes_[static_cast<size_t>(l)], loops_.pointers[2], b_.CreateAdd(e_.times(number, programs_.levels), e_.num(l)),
-        loops_.plan.scale_bytes);
-  if (programs_.has_zero_point) put(codes_.back(), loops_.pointers[3], number, loops_.plan.zero_point_bytes);
+    put(codes_[static_cast<size_t>(l)], loops_.pointer<&QuantizeArgs::scales>(),
+        b_.CreateAdd(e_.times(number, programs_.levels), e_.num(l)), loops_.plan.scale_bytes);
+  if (programs_.has_zero_point)
+    put(codes_.back(), loops_.pointer<&QuantizeArgs::zero_points>(), number, loops_.plan.zero_point_bytes);
 }
 
 }  // namespace hone

@@ -28,13 +28,16 @@ class ResizeEmitter {
   void run(const std::string& symbol) {
     const KernelFrame frame = e_.begin_kernel(symbol);
     allow_spills(frame.function);
-    const auto size = [&](int64_t constant, int dim) {
-      return plan_.any_plane ? e_.kernel_dim(frame, dim) : e_.num(constant);
+    using A = ResizeArgs;
+    const auto size = [&](int64_t constant, int place) {
+      return plan_.any_plane ? e_.kernel_dim(frame, place) : e_.num(constant);
     };
-    Value *height = size(plan_.height, 1), *width = size(plan_.width, 2);
-    const Axis rows = axis_of(frame, plan_.rows, size(plan_.rows.places(), 3), e_.times(width, pixel_bytes_), 2),
-               columns = axis_of(frame, plan_.columns, size(plan_.columns.places(), 4), e_.num(pixel_bytes_), 4);
-    Value *x = e_.kernel_pointer(frame, 0), *out = e_.kernel_pointer(frame, 1);
+    Value *height = size(plan_.height, place_of<&A::height>), *width = size(plan_.width, place_of<&A::width>);
+    const Axis rows = axis_of(frame, plan_.rows, size(plan_.rows.places(), place_of<&A::row_places>),
+                              e_.times(width, pixel_bytes_), place_of<&A::row_positions>),
+               columns = axis_of(frame, plan_.columns, size(plan_.columns.places(), place_of<&A::column_places>),
+                                 e_.num(pixel_bytes_), place_of<&A::column_positions>);
+    Value *x = e_.pointer<&A::x>(frame), *out = e_.pointer<&A::out>(frame);
     Value* out_row = e_.times(columns.places, plan_.channels * size_bytes(plan_.result));
     e_.loop(frame.begin, frame.end, 1, {}, [&](Value* item, const Values&) {
       Value *y = e_.b.CreateURem(item, rows.places), *image = e_.b.CreateUDiv(item, rows.places);
@@ -54,9 +57,11 @@ class ResizeEmitter {
     int64_t taps;
     Value *places, *numbers, *weights, *step;
   };
-  Axis axis_of(const KernelFrame& frame, const ResizePlan::Axis& axis, Value* places, Value* step_bytes, int pointer) {
+  Axis axis_of(const KernelFrame& frame, const ResizePlan::Axis& axis, Value* places, Value* step_bytes,
+               int positions) {
     if (plan_.any_plane)
-      return {axis.taps, places, e_.kernel_pointer(frame, pointer), e_.kernel_pointer(frame, pointer + 1), step_bytes};
+      return {axis.taps, places, e_.kernel_pointer(frame, positions), e_.kernel_pointer(frame, positions + 1),
+              step_bytes};
     const int64_t step = llvm::cast<llvm::ConstantInt>(step_bytes)->getSExtValue();
     std::vector<uint64_t> offsets;
     for (int64_t position : axis.positions) offsets.push_back(static_cast<uint64_t>(position * step));
@@ -121,19 +126,19 @@ Support supports(const ResizePlan& plan, const Target&) {
   return {};
 }
 
-Launch launch(const ResizePlan& plan, const Target& target, KernelArgs& args) {
-  const int64_t rows = plan.any_plane ? args.dims[3] : plan.rows.places(),
-                columns = plan.any_plane ? args.dims[4] : plan.columns.places();
+Launch launch(const ResizePlan& plan, const Target& target, ResizeArgs& args) {
+  const int64_t rows = plan.any_plane ? args.row_places : plan.rows.places(),
+                columns = plan.any_plane ? args.column_places : plan.columns.places();
   const double vectors = static_cast<double>(plan.channels) / target.lanes() + 1;
   const double ns = static_cast<double>(columns * (plan.rows.taps * plan.columns.taps + 4)) * vectors / 2;
-  return {args.dims[0] * rows, std::max<int64_t>(1, static_cast<int64_t>(20000 / std::max(ns, 1.0)))};
+  return {args.images * rows, std::max<int64_t>(1, static_cast<int64_t>(20000 / std::max(ns, 1.0)))};
 }
 
 std::string describe(const ResizePlan& plan, const Target&) {
   return fmt::format("{} x {} elements for each place, from tables", plan.rows.taps, plan.columns.taps);
 }
 
-constexpr X86KernelClass<ResizePlan> kResize{
+constexpr X86KernelClass<ResizePlan, ResizeArgs> kResize{
     .supports = supports, .launch = launch, .describe = describe, .emit = emit};
 
 }  // namespace

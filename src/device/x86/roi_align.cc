@@ -15,11 +15,11 @@ Support supports(const RoiAlignPlan& plan, const Target&) {
   return {};
 }
 
-Launch launch(const RoiAlignPlan& plan, const Target& target, KernelArgs& args) {
-  const double places = static_cast<double>(args.dims[4] * args.dims[5] * plan.samples * plan.samples),
+Launch launch(const RoiAlignPlan& plan, const Target& target, RoiAlignArgs& args) {
+  const double places = static_cast<double>(args.bins_down * args.bins_across * plan.samples * plan.samples),
                vectors = static_cast<double>(plan.channels) / target.lanes() + 1;
   const double ns = places * (10 + 2 * vectors);
-  return {args.dims[0], std::max<int64_t>(1, static_cast<int64_t>(20000 / std::max(ns, 1.0)))};
+  return {args.region_count, std::max<int64_t>(1, static_cast<int64_t>(20000 / std::max(ns, 1.0)))};
 }
 
 std::string describe(const RoiAlignPlan& plan, const Target&) {
@@ -34,10 +34,11 @@ class RoiAlignEmitter {
 
   void run(const std::string& symbol) {
     const KernelFrame frame = e_.begin_kernel(symbol);
-    height_ = e_.kernel_dim(frame, 2), width_ = e_.kernel_dim(frame, 3);
-    Value *rows = e_.kernel_dim(frame, 4), *columns = e_.kernel_dim(frame, 5);
-    Value *x = e_.kernel_pointer(frame, 0), *regions = e_.kernel_pointer(frame, 1),
-          *images = e_.kernel_pointer(frame, 2), *out = e_.kernel_pointer(frame, 3);
+    using A = RoiAlignArgs;
+    height_ = e_.size<&A::height>(frame), width_ = e_.size<&A::width>(frame);
+    Value *rows = e_.size<&A::bins_down>(frame), *columns = e_.size<&A::bins_across>(frame);
+    Value *x = e_.pointer<&A::x>(frame), *regions = e_.pointer<&A::regions>(frame),
+          *images = e_.pointer<&A::images_of>(frame), *out = e_.pointer<&A::out>(frame);
     Value *plane_bytes = e_.times(e_.b.CreateMul(height_, width_), pixel_bytes_),
           *region_bytes = e_.times(e_.b.CreateMul(rows, columns), pixel_bytes_);
     e_.loop(frame.begin, frame.end, 1, {}, [&](Value* r, const Values&) {
@@ -150,7 +151,7 @@ void emit(Emitter& e, const RoiAlignPlan& plan, const std::string& symbol, int) 
   RoiAlignEmitter(e, plan).run(symbol);
 }
 
-constexpr X86KernelClass<RoiAlignPlan> kRoiAlign{
+constexpr X86KernelClass<RoiAlignPlan, RoiAlignArgs> kRoiAlign{
     .supports = supports, .launch = launch, .describe = describe, .emit = emit};
 
 }  // namespace

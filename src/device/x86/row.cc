@@ -35,14 +35,14 @@ class RowEmitter {
   void run(const std::string& symbol) {
     frame_ = e_.begin_kernel(symbol);
     for (size_t i = 0; i < operands_ + plan_.results.size(); ++i)
-      pointers_.push_back(e_.kernel_pointer(frame_, static_cast<int>(i)));
-    length_ = e_.kernel_dim(frame_, 1);
+      pointers_.push_back(e_.pointer<&A::values>(frame_, static_cast<int>(i)));
+    length_ = e_.size<&A::length>(frame_);
     full_ = e_.b.CreateAnd(length_, e_.num(-e_.lanes));
     args_.assign(operands_ + 1 + 2 * reductions_, nullptr);
     args_[operands_] = e_.splat(e_.b.CreateSIToFP(length_, e_.f32));
     place_kept();
     for (size_t i = 0; i < operands_; ++i) {
-      Value* period = e_.kernel_dim(frame_, static_cast<int>(2 + operands_ + i));
+      Value* period = stride_at(plan_.period_at(i));
       // Without a period the counter runs to the largest integer and never wraps.
       periods_.push_back(e_.b.CreateSelect(e_.b.CreateICmpSGT(period, e_.num(0)), period,
                                            e_.num(std::numeric_limits<int64_t>::max())));
@@ -50,7 +50,7 @@ class RowEmitter {
     if (plan_.sums.empty()) {
       run_rows(frame_.begin, frame_.end);
     } else {
-      Value *each = e_.kernel_dim(frame_, static_cast<int>(2 + 2 * operands_)), *rows = e_.kernel_dim(frame_, 0);
+      Value *each = stride_at(plan_.part_rows_at()), *rows = e_.size<&A::rows>(frame_);
       e_.loop(frame_.begin, frame_.end, 1, {}, [&](Value* part, const Values&) {
         start_sums();
         Value* first = e_.b.CreateMul(part, each);
@@ -63,6 +63,8 @@ class RowEmitter {
   }
 
  private:
+  using A = RowArgs;
+  Value* stride_at(size_t i) { return e_.size<&A::strides>(frame_, static_cast<int>(i)); }
   void run_rows(Value* begin, Value* end) {
     Values phase;  // of each operand: its row
     for (Value* period : periods_) phase.push_back(e_.b.CreateURem(begin, period));
@@ -103,7 +105,7 @@ class RowEmitter {
     e_.store(emit_reduction(e_, kind_of_sum(j), Scalar::f32, sum, element), sum_at(j, i), 64);
   }
   void store_sums(Value* part) {
-    Value* parts = e_.kernel_pointer(frame_, static_cast<int>(operands_ + plan_.results.size()));
+    Value* parts = e_.pointer<&A::values>(frame_, static_cast<int>(operands_ + plan_.results.size()));
     for (size_t j = 0; j < sums_.size(); ++j) {
       Value* line = e_.b.CreateAdd(e_.times(part, static_cast<int64_t>(sums_.size())), e_.num(static_cast<int64_t>(j)));
       Value* to = e_.at(parts, e_.times(e_.b.CreateMul(line, length_), 4));
@@ -128,7 +130,7 @@ class RowEmitter {
     first_ = e_.b.CreateMul(row, length_);
     for (size_t i = 0; i < operands_; ++i) {
       const RowPlan::Operand& operand = plan_.operands[i];
-      Value* stride = e_.times(e_.kernel_dim(frame_, static_cast<int>(2 + i)), size_bytes(operand.dtype));
+      Value* stride = e_.times(stride_at(i), size_bytes(operand.dtype));
       row_starts_.push_back(e_.at(pointers_[i], e_.b.CreateMul(phases[i], stride)));
       if (operand.row_scalar) args_[i] = e_.load_broadcast(operand.dtype, row_starts_[i]);
     }
@@ -235,7 +237,7 @@ class RowEmitter {
   // Of a row of a result, among its elements.
   Value* first_of(size_t result, Value* row) {
     if (!is_apart(plan_.lies[result])) return first_;
-    return e_.b.CreateMul(row, e_.kernel_dim(frame_, row_results_dim(plan_) + static_cast<int>(result)));
+    return e_.b.CreateMul(row, stride_at(plan_.result_at(result)));
   }
 
   void write_vectors(Value* row) {
@@ -282,8 +284,8 @@ void emit(Emitter& e, const RowPlan& plan, const std::string& symbol, int) { Row
 
 Support supports(const RowPlan& plan, const Target&) {
   const size_t operands = plan.operands.size();
-  if (operands + plan.results.size() + !plan.sums.empty() > KernelArgs{}.pointers.size() ||
-      3 + 2 * operands + plan.results.size() > KernelArgs{}.dims.size())
+  if (operands + plan.results.size() + !plan.sums.empty() > RowArgs().values.size() ||
+      plan.result_at(plan.results.size()) > RowArgs().strides.size())
     return {
         fmt::format("{} operands and {} results do not fit the arguments of a kernel", operands, plan.results.size())};
   for (const RowPlan::Operand& operand : plan.operands)
@@ -295,8 +297,8 @@ Support supports(const RowPlan& plan, const Target&) {
   return {};
 }
 
-Launch launch(const RowPlan& plan, const Target& target, KernelArgs& args) {
-  const int64_t rows = args.dims[0], length = args.dims[1];
+Launch launch(const RowPlan& plan, const Target& target, RowArgs& args) {
+  const int64_t rows = args.rows, length = args.length;
   Launch call{.items = rows};
   double ns = element_ns(plan.program, static_cast<int>(plan.results.size() + 2 * plan.sums.size()), target);
   for (size_t j = 0; j < plan.reductions.size(); ++j) {
@@ -305,7 +307,7 @@ Launch launch(const RowPlan& plan, const Target& target, KernelArgs& args) {
   }
   ns = ns * static_cast<double>(length) + 10;  // of an item
   if (!plan.sums.empty()) {
-    const int64_t each = args.dims[2 + 2 * plan.operands.size()] = rows_of_part(rows, length);
+    const int64_t each = args.strides[plan.part_rows_at()] = rows_of_part(rows, length);
     call.items = ceil_div(rows, each);
     call.scratch_bytes += round_up(length, 64) * 4 * std::ssize(plan.sums);
     ns *= static_cast<double>(each);
@@ -322,7 +324,8 @@ std::string describe(const RowPlan& plan, const Target&) {
                      sums ? fmt::format(", {} reduction{} of columns", sums, sums == 1 ? "" : "s") : "");
 }
 
-constexpr X86KernelClass<RowPlan> kRow{.supports = supports, .launch = launch, .describe = describe, .emit = emit};
+constexpr X86KernelClass<RowPlan, RowArgs> kRow{
+    .supports = supports, .launch = launch, .describe = describe, .emit = emit};
 
 }  // namespace
 

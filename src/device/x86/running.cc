@@ -20,8 +20,9 @@ class RunningEmitter {
 
   void run(const std::string& symbol) {
     const KernelFrame frame = e_.begin_kernel(symbol);
-    Value *x = e_.kernel_pointer(frame, 0), *out = e_.kernel_pointer(frame, 1), *length = e_.kernel_dim(frame, 1),
-          *inner = e_.kernel_dim(frame, 2);
+    using A = RunningArgs;
+    Value *x = e_.pointer<&A::x>(frame), *out = e_.pointer<&A::out>(frame), *length = e_.size<&A::length>(frame),
+          *inner = e_.size<&A::inner>(frame);
     Value* blocks = e_.b.CreateUDiv(e_.b.CreateAdd(inner, e_.num(e_.lanes - 1)), e_.num(e_.lanes));
     e_.loop(frame.begin, frame.end, 1, {}, [&](Value* item, const Values&) {
       Value* column = e_.times(e_.b.CreateURem(item, blocks), e_.lanes);
@@ -112,9 +113,9 @@ Support supports(const RunningPlan& plan, const Target&) {
 }
 
 // A step waits for the one before it, some four cycles.
-Launch launch(const RunningPlan&, const Target& target, KernelArgs& args) {
-  const double ns = 1.5 * static_cast<double>(args.dims[1]);
-  return {.items = args.dims[0] * ceil_div(args.dims[2], int64_t{target.lanes()}),
+Launch launch(const RunningPlan&, const Target& target, RunningArgs& args) {
+  const double ns = 1.5 * static_cast<double>(args.length);
+  return {.items = args.outer * ceil_div(args.inner, int64_t{target.lanes()}),
           .items_per_chunk = std::max<int64_t>(1, static_cast<int64_t>(20000 / (ns + 5)))};
 }
 
@@ -124,7 +125,7 @@ std::string describe(const RunningPlan& plan, const Target& target) {
                      to_string(plan.dtype), plan.single ? 1 : target.lanes());
 }
 
-constexpr X86KernelClass<RunningPlan> kRunning{
+constexpr X86KernelClass<RunningPlan, RunningArgs> kRunning{
     .supports = supports, .launch = launch, .describe = describe, .emit = emit};
 
 }  // namespace

@@ -27,10 +27,11 @@ class TopKEmitter {
   void run(const std::string& symbol) {
     if (!plan_.one) sift_ = emit_sift(symbol + "_sift");
     const KernelFrame frame = e_.begin_kernel(symbol);
-    Value *x = e_.kernel_pointer(frame, 0), *values = e_.kernel_pointer(frame, 1),
-          *indices = e_.kernel_pointer(frame, 2);
-    length_ = e_.kernel_dim(frame, 1), inner_ = e_.kernel_dim(frame, 2);
-    k_ = plan_.one ? e_.num(1) : e_.kernel_dim(frame, 3);
+    using A = TopKArgs;
+    Value *x = e_.pointer<&A::x>(frame), *values = e_.pointer<&A::values>(frame),
+          *indices = e_.pointer<&A::indices>(frame);
+    length_ = e_.size<&A::length>(frame), inner_ = e_.size<&A::inner>(frame);
+    k_ = plan_.one ? e_.num(1) : e_.size<&A::k>(frame);
     e_.loop(frame.begin, frame.end, 1, {}, [&](Value* item, const Values&) {
       Value *outer = e_.b.CreateUDiv(item, inner_), *j = e_.b.CreateURem(item, inner_);
       const auto first = [&](Value* pointer, Value* length, int64_t bytes) {
@@ -180,19 +181,20 @@ Support supports(const TopKPlan& plan, const Target&) {
 }
 
 // Each element is compared with the least of those kept; these are a heap, which is sorted at the end.
-Launch launch(const TopKPlan& plan, const Target&, KernelArgs& args) {
-  const auto length = static_cast<double>(args.dims[1]), k = static_cast<double>(args.dims[3]);
+Launch launch(const TopKPlan& plan, const Target&, TopKArgs& args) {
+  const auto length = static_cast<double>(args.length), k = static_cast<double>(args.k);
   const double ns = plan.one ? 1.5 * length : 2 * length + 5 * k * std::log2(k + 2);
-  return {.items = args.dims[0] * args.dims[2],
+  return {.items = args.outer * args.inner,
           .items_per_chunk = std::max<int64_t>(1, static_cast<int64_t>(20000 / (ns + 5))),
-          .scratch_bytes = plan.one ? 0 : args.dims[3] * plan.key_bytes()};
+          .scratch_bytes = plan.one ? 0 : args.k * plan.key_bytes()};
 }
 
 std::string describe(const TopKPlan& plan, const Target&) {
   return fmt::format("the {} {} of an axis", plan.largest ? "largest" : "smallest", to_string(plan.dtype));
 }
 
-constexpr X86KernelClass<TopKPlan> kTopK{.supports = supports, .launch = launch, .describe = describe, .emit = emit};
+constexpr X86KernelClass<TopKPlan, TopKArgs> kTopK{
+    .supports = supports, .launch = launch, .describe = describe, .emit = emit};
 
 }  // namespace
 

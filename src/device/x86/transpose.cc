@@ -32,11 +32,13 @@ class TransposeEmitter {
     llvm::Function* square = square_function(symbol + "_square");
     const KernelFrame frame = e_.begin_kernel(symbol);
     allow_spills(frame.function);
-    Value *x = e_.kernel_pointer(frame, 0), *out = e_.kernel_pointer(frame, 1);
-    Value* rows = plan_.rows ? e_.num(plan_.rows) : e_.kernel_dim(frame, 1);
-    Value* columns = plan_.columns ? e_.num(plan_.columns) : e_.kernel_dim(frame, 2);
-    const auto bytes = [&](int dim) { return e_.times(e_.kernel_dim(frame, dim), plan_.element_bytes); };
-    Value *x_plane = bytes(3), *out_plane = bytes(4), *x_row = bytes(5), *out_row = bytes(6);
+    using A = TransposeKernelArgs;
+    Value *x = e_.pointer<&A::x>(frame), *out = e_.pointer<&A::out>(frame);
+    Value* rows = plan_.rows ? e_.num(plan_.rows) : e_.size<&A::rows>(frame);
+    Value* columns = plan_.columns ? e_.num(plan_.columns) : e_.size<&A::columns>(frame);
+    const auto bytes = [&](Value* elements) { return e_.times(elements, plan_.element_bytes); };
+    Value *x_plane = bytes(e_.size<&A::x_plane>(frame)), *out_plane = bytes(e_.size<&A::out_plane>(frame)),
+          *x_row = bytes(e_.size<&A::x_row>(frame)), *out_row = bytes(e_.size<&A::out_row>(frame));
     const auto pieces = [&](Value* count, int64_t piece) {
       return e_.b.CreateUDiv(e_.b.CreateAdd(count, e_.num(piece - 1)), e_.num(piece));
     };
@@ -131,9 +133,9 @@ Support supports(const TransposePlan& plan, const Target&) {
   return {};
 }
 
-Launch launch(const TransposePlan&, const Target& target, KernelArgs& args) {
+Launch launch(const TransposePlan&, const Target& target, TransposeKernelArgs& args) {
   const int64_t lanes = target.lanes();
-  return {.items = args.dims[0] * ceil_div(args.dims[1], kTransposeSquares * lanes) * ceil_div(args.dims[2], lanes),
+  return {.items = args.planes * ceil_div(args.rows, kTransposeSquares * lanes) * ceil_div(args.columns, lanes),
           .items_per_chunk = 4};
 }
 
@@ -141,7 +143,7 @@ std::string describe(const TransposePlan& plan, const Target&) {
   return fmt::format("squares of {}-byte elements in registers", plan.element_bytes);
 }
 
-constexpr X86KernelClass<TransposePlan> kTranspose{
+constexpr X86KernelClass<TransposePlan, TransposeKernelArgs> kTranspose{
     .adapt = adapt, .supports = supports, .launch = launch, .describe = describe, .emit = emit};
 
 }  // namespace

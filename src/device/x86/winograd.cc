@@ -14,6 +14,8 @@ namespace {
 
 using llvm::Function;
 using llvm::Value;
+using A = WinogradArgs;
+static_assert(shares_epilogue<&A::rows, &A::epilogue>());
 
 // y = m x for vectors x, with what ± pairs of columns or rows have in common computed once.
 class LinearMap {
@@ -142,10 +144,10 @@ class WinogradKernel {
     sums_ = e_.at(frame_.scratch, s_.w->products() * s_.data_plane);
     patch_ = e_.at(sums_, s_.w->products() * s_.sums_plane);
     result_ = e_.at(patch_, s_.patch_bytes);
-    p_ = plane_values(e_, w_, plan_.any_plane, frame_);
-    pieces_ = size(s_.pieces(), kPieces), pieces_x_ = size(s_.pieces_x, kPiecesAcross);
-    Value* block_pieces = size(s_.block_pieces, kBlockPieces);
-    Value* all = e_.times(e_.kernel_dim(frame_, 1), pieces_);
+    p_ = plane_values(e_, w_, plan_.any_plane, frame_, place_of<&A::window>);
+    pieces_ = size(s_.pieces(), place_of<&A::pieces>), pieces_x_ = size(s_.pieces_x, place_of<&A::pieces_across>);
+    Value* block_pieces = size(s_.block_pieces, place_of<&A::block_pieces>);
+    Value* all = e_.times(e_.size<&A::images>(frame_), pieces_);
     e_.loop(frame_.begin, frame_.end, 1, {e_.num(-1)}, [&](Value* item, const Values& previous) {
       Value* block = e_.b.CreateUDiv(item, e_.num(s_.gemm.panels()));
       Value* panel = e_.b.CreateURem(item, e_.num(s_.gemm.panels()));
@@ -203,7 +205,8 @@ class WinogradKernel {
     llvm::Type* const params[] = {e_.ptr, e_.ptr, e_.i64, e_.i64, e_.ptr};
     Function* f = e_.begin_function(symbol_ + "_border", e_.b.getVoidTy(), params, false);
     allow_spills(f);
-    const PlaneValues p = plane_values(e_, w_, plan_.any_plane, {f, f->getArg(0), nullptr, nullptr, nullptr});
+    const PlaneValues p =
+        plane_values(e_, w_, plan_.any_plane, {f, f->getArg(0), nullptr, nullptr, nullptr}, place_of<&A::window>);
     const int64_t side = s_.w->side();
     e_.loop(e_.num(0), e_.num(side * side), 1, {}, [&](Value* i, const Values&) {
       Value* y = e_.b.CreateAdd(f->getArg(2), e_.b.CreateUDiv(i, e_.num(side)));
@@ -268,7 +271,7 @@ class WinogradKernel {
       const Piece at = piece(e_.b.CreateAdd(first, i));
       Value *y = e_.b.CreateSub(at.y, p_.pad_top), *x = e_.b.CreateSub(at.x, p_.pad_left);
       Value* plane_bytes = e_.times(e_.times(p_.height, p_.width), pixel());
-      Value* image = e_.at(e_.kernel_pointer(frame_, 0), e_.times(at.image, plane_bytes));
+      Value* image = e_.at(e_.pointer<&A::x>(frame_), e_.times(at.image, plane_bytes));
       Value* out = e_.at(frame_.scratch, e_.times(i, s_.data_row));
       const auto fits = [&](Value* from, Value* extent) {
         Value* last = e_.b.CreateSub(extent, e_.num(s_.w->side()));
@@ -291,7 +294,7 @@ class WinogradKernel {
   }
 
   void products(Value* panel, Value* count) {
-    Value* w = e_.at(e_.kernel_pointer(frame_, 1), e_.times(panel, s_.w->products() * s_.gemm.panel_bytes()));
+    Value* w = e_.at(e_.pointer<&A::w>(frame_), e_.times(panel, s_.w->products() * s_.gemm.panel_bytes()));
     const TileStrips strips = cut_into_strips(e_, count, s_.gemm.rows, tiles_);
     const Emitter::Moving moving[] = {
         {frame_.scratch, s_.data_plane}, {w, s_.gemm.panel_bytes()}, {sums_, s_.sums_plane}};

@@ -21,12 +21,13 @@ using KernelFn = void (*)(const KernelArgs* args, int64_t begin, int64_t end, st
 // Its code is a KernelFn.
 struct X86KernelDef : LlvmKernel {};
 
-// An X86KernelDef as its class states it, of plans of its own type.
-template <class Plan, class Args = KernelArgs>
+// An X86KernelDef as its class states it, of plans and arguments of its own types; arguments that differ by the plan
+// are KernelArgs.
+template <class Plan, class Args>
 struct X86KernelClass {
   Given<Support(const X86Device&, const Lowering&, Prepared&)> adapt = {};
   Given<Support(const Plan&, const Target&)> supports;
-  Given<Launch(const Plan&, const Target&, Args&)> launch;  // of arguments by name (device/args.h)
+  Given<Launch(const Plan&, const Target&, Args&)> launch;
   Given<std::string(const Plan&, const Target&)> describe;
   Given<void(Emitter&, const Plan&, const std::string&, int)> emit;
   Given<bool(const Plan&, const Target&, int)> can_shrink = {};
@@ -44,7 +45,7 @@ inline const Target& told_of<Target>(const Device& device) {
   return target_of(device);
 }
 
-//   constexpr X86KernelClass<GemmPlan> gemm{…};  extern constinit const X86KernelDef gemm_on_x86_def =
+//   constexpr X86KernelClass<GemmPlan, GemmArgs> gemm{…};  extern constinit const X86KernelDef gemm_on_x86_def =
 //   x86_kernel<gemm>();
 template <const auto& Class>
 constexpr X86KernelDef x86_kernel() {

@@ -5,18 +5,18 @@
 namespace hone {
 namespace {
 
-constexpr int kIds = 1;  // position in pointers
+constexpr int kIds = place_of<&AddRowsArgs::ids>;
 
 std::string fault(const AddRowsPlan& plan, const KernelArgs& args, const OperandAt& operand) {
-  const int64_t rows = args.dims[0], count = args.dims[2];
+  const auto given = from_args<AddRowsArgs>(args);
   const auto find = [&](const auto* ids) -> std::string {
-    for (int64_t i = 0; i < count; ++i)
-      if (ids[i] < -rows || ids[i] >= rows)
-        return fmt::format("%{}: element {} is {}; the result has {} rows", operand(kIds).name, i, ids[i], rows);
+    for (int64_t i = 0; i < given.id_count; ++i)
+      if (ids[i] < -given.rows || ids[i] >= given.rows)
+        return fmt::format("%{}: element {} is {}; the result has {} rows", operand(kIds).name, i, ids[i], given.rows);
     return "";
   };
-  const void* ids = args.pointers[kIds];
-  return plan.ids == DType::i64 ? find(static_cast<const int64_t*>(ids)) : find(static_cast<const int32_t*>(ids));
+  return plan.ids == DType::i64 ? find(static_cast<const int64_t*>(given.ids))
+                                : find(static_cast<const int32_t*>(given.ids));
 }
 
 bool takes(const OpDef& op) { return is_one_of(op, {"gather_gradient"}); }

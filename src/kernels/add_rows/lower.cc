@@ -32,8 +32,8 @@ Support lower_add_rows(const Lowering& lowering, Prepared& prepared) {
   const Extent row_count = lowering.extent(table[static_cast<size_t>(axis)]), table_count = lowering.extent(tables),
                id_count = lowering.count(lowering.shape(ids));
   prepared.place = [=](const RunSizes& sizes, StepCall& placed) {
-    auto& dims = placed.dims;
-    dims[0] = sizes.of(row_count), dims[1] = sizes.of(table_count), dims[2] = sizes.of(id_count);
+    placed.set(
+        AddRowsArgs{.rows = sizes.of(row_count), .tables = sizes.of(table_count), .id_count = sizes.of(id_count)});
     return Support{};
   };
   return {};

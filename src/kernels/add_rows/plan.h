@@ -9,9 +9,7 @@ namespace hone {
 
 // sums[t, r, :] = those d[t, i, :] whose number ids[i] is r, added in the order of i, with the epilogue of a product
 // behind them. Negative numbers count from the end; the caller has checked that all are in range.
-//   pointers  [0] d, [1] ids, then epilogue operands, then results
-//   dims      [0] rows of a table, [1] tables, [2] ids, [3] rows of an item, by launch(); from kGemmFullStrides on
-//   zeros items     (table, block of rows): a block lies in scratch until it is complete
+// Items are (table, block of rows): a block lies in scratch until it is complete.
 struct AddRowsPlan {
   GemmPlan product;  // n: columns
   DType d = DType::f32, ids = DType::i64;
@@ -20,6 +18,17 @@ struct AddRowsPlan {
                       field("ids", &AddRowsPlan::ids));
   }
   static const KernelDef& kernel();
+};
+
+struct AddRowsArgs {
+  void *d = nullptr, *ids = nullptr;
+  std::array<void*, 14> epilogue{};            // its operands, then results
+  int64_t rows = 0, tables = 0, id_count = 0;  // rows of a table
+  int64_t block_rows = 0;                      // rows of an item, by launch()
+  static constexpr auto places() {
+    using A = AddRowsArgs;
+    return std::tuple(&A::d, &A::ids, &A::epilogue, &A::rows, &A::tables, &A::id_count, &A::block_rows);
+  }
 };
 
 Support lower_add_rows(const Lowering& lowering, Prepared& prepared);

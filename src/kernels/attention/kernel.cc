@@ -8,7 +8,7 @@
 namespace hone {
 namespace {
 
-constexpr int kTable = 11;  // in pointers
+constexpr int kTable = place_of<&AttentionArgs::table>;
 
 // It has no element program; its one possible follower is the rounding of its result.
 Support user_fits(const Graph& graph, NodeId user) {
@@ -22,15 +22,16 @@ Support user_fits(const Graph& graph, NodeId user) {
 // The pages of a table, which may count from the end.
 std::string fault(const AttentionPlan& plan, const KernelArgs& args, const OperandAt& operand) {
   if (plan.page_rows == 0 || plan.task == AttentionPlan::Task::join) return "";
-  const int64_t count = args.dims[0] * args.dims[19], pages = std::min(args.dims[20], args.dims[21]);
+  const auto given = from_args<AttentionArgs>(args);
+  const int64_t count = given.batches * given.sequence_pages, pages = std::min(given.k_pages, given.v_pages);
   const auto find = [&](const auto* table) -> std::string {
     for (int64_t i = 0; i < count; ++i)
       if (table[i] < -pages || table[i] >= pages)
         return fmt::format("%{}: element {} is {}, but there are {} pages", operand(kTable).name, i, table[i], pages);
     return "";
   };
-  const void* table = args.pointers[kTable];
-  return plan.table == DType::i64 ? find(static_cast<const int64_t*>(table)) : find(static_cast<const int32_t*>(table));
+  return plan.table == DType::i64 ? find(static_cast<const int64_t*>(given.table))
+                                  : find(static_cast<const int32_t*>(given.table));
 }
 
 bool takes(const OpDef& op) { return is_one_of(op, {"attention"}); }

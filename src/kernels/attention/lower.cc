@@ -11,13 +11,6 @@
 
 namespace hone {
 
-void AttentionOperands::write(const RunSizes& sizes, KernelDims& dims) const {
-  dims[0] = sizes.of(batches), dims[1] = sizes.of(queries), dims[2] = sizes.of(keys);
-  for (size_t i = 0; i < 3; ++i) dims[7 + i] = sizes.of(mask_strides[i]);
-  dims[10] = from_start ? 0 : dims[2] - dims[1];
-  dims[11] = before, dims[12] = behind;
-}
-
 namespace {
 
 Support read_heads(const Lowering& lowering, const Node& node, AttentionPlan& plan) {
@@ -186,9 +179,14 @@ Support lower_attention(const Lowering& lowering, Prepared& prepared) {
   step.plan = read.plan;
   step.lasting = true;
   prepared.place = [=](const RunSizes& sizes, StepCall& placed) {
-    read.write(sizes, placed.dims);
-    for (size_t i = 0; i < 4; ++i) placed.dims[3 + i] = sizes.of(strides[i]);
-    for (size_t i = 0; paged && i < 3; ++i) placed.dims[19 + i] = sizes.of(pages[i]);
+    AttentionArgs args{.q_row = sizes.of(strides[0]),
+                       .k_row = sizes.of(strides[1]),
+                       .v_row = sizes.of(strides[2]),
+                       .out_row = sizes.of(strides[3])};
+    read.write(sizes, args);
+    if (paged)
+      args.sequence_pages = sizes.of(pages[0]), args.k_pages = sizes.of(pages[1]), args.v_pages = sizes.of(pages[2]);
+    placed.set(args);
     return Support{};
   };
   return {};

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "device/args.h"
 #include "kernels/kernel.h"
 #include "kernels/run_sizes.h"
 
@@ -15,19 +16,11 @@ namespace hone {
 // out[b,s,h,:] = sum over keys t of w[t] v[b,t,h',:], w = softmax(scores), scores = cap(scale · q[b,s,h,:]·k[b,t,h',:])
 // + mask, h' = h / (heads / kv_heads), cap(x) = softcap · tanh(x / softcap); q [B,S,heads*head_dim], k
 // [B,T,kv_heads*head_dim], v [B,T,kv_heads*value_dim], out [B,S,heads*value_dim]. Query s stands at key p = s +
-// dims[10] and sees the keys from p - dims[11] up to p + dims[12]; where `sinks`, exp(sinks[h]) joins softmax's sum.
+// first_position and sees the keys from p - before up to p + behind; where `sinks`, exp(sinks[h]) joins softmax's sum.
 // Where `splits`, which a device decides, items of few queries are ranges of keys: what they sum goes to shared memory,
 // where the plan of the task `join` makes results of it, of the same arguments.
-//   pointers  [0] q, [1] k, [2] v, [3] mask or null, [4] out, [5] sinks or null, [6] shared or null,
-//             [7] [8] scales and zero points of k, or null, [9] [10] those of v, [11] page table or null: then k and v
-//             are pages, [pages, page_rows, …], and key t of batch b is row t % page_rows of page table[b, t /
-//             page_rows]
-//   dims      [0] B, [1] S, [2] T, [3] row stride of q, [4] of k, [5] of v, [6] of out (elements),
-//             [7] [8] [9] mask strides for b, h, s (elements, 0 = broadcast; t is contiguous),
-//             [10] position of query 0, [11] keys seen before a query's own, [12] and behind it;
-//             which launch() writes: [13] [14] heads and queries of an item, [15] whether keys are read in rows, [16]
-//             rows of a head in a strip (AttentionItems), [17] ranges of keys, [18] keys of each;
-//             [19] pages of a sequence, [20] [21] pages of k and v
+// With a page table, k and v are pages, [pages, page_rows, …], and key t of batch b is row t % page_rows of page
+// table[b, t / page_rows].
 //   items     B * kv_heads * blocks of heads * blocks of queries * ranges of keys; join: without ranges of keys
 struct AttentionPlan {
   enum class Task : uint8_t { attend, join } task = Task::attend;
@@ -58,16 +51,46 @@ struct AttentionPlan {
   static const KernelDef& kernel();
 };
 
-inline constexpr int64_t kSeesAll = int64_t{1} << 40;  // dims[11] and [12] without a limit: beyond every length
+inline constexpr int64_t kSeesAll = int64_t{1} << 40;  // `before` and `behind` without a limit: beyond every length
 
-// What attention and its gradients read: a plan, and dims as above but for the strides of rows.
+// Pointers but q, k, v and out may be null.
+struct AttentionArgs {
+  void *q = nullptr, *k = nullptr, *v = nullptr, *mask = nullptr, *out = nullptr, *sinks = nullptr;
+  void* shared = nullptr;
+  void *k_scales = nullptr, *k_zero_points = nullptr, *v_scales = nullptr, *v_zero_points = nullptr;
+  void* table = nullptr;
+  int64_t batches = 0, queries = 0, keys = 0;            // B, S, T
+  int64_t q_row = 0, k_row = 0, v_row = 0, out_row = 0;  // row strides, in elements
+  std::array<int64_t, 3> mask_strides{};                 // for b, h, s: elements, 0 = broadcast; t is contiguous
+  int64_t first_position = 0, before = 0, behind = 0;    // of query 0; keys seen before a query's own, and behind
+  // By launch(): heads and queries of an item, whether keys are read in rows, rows of a head in a strip
+  // (AttentionItems), ranges of keys and the keys of each.
+  int64_t item_heads = 0, item_queries = 0, in_rows = 0, strip_rows = 0, ranges = 0, range_keys = 0;
+  int64_t sequence_pages = 0, k_pages = 0, v_pages = 0;  // pages of a sequence; of k and v
+  static constexpr auto places() {
+    using A = AttentionArgs;
+    return std::tuple(&A::q, &A::k, &A::v, &A::mask, &A::out, &A::sinks, &A::shared, &A::k_scales, &A::k_zero_points,
+                      &A::v_scales, &A::v_zero_points, &A::table, &A::batches, &A::queries, &A::keys, &A::q_row,
+                      &A::k_row, &A::v_row, &A::out_row, &A::mask_strides, &A::first_position, &A::before, &A::behind,
+                      &A::item_heads, &A::item_queries, &A::in_rows, &A::strip_rows, &A::ranges, &A::range_keys,
+                      &A::sequence_pages, &A::k_pages, &A::v_pages);
+  }
+};
+
+// What attention and its gradients read: a plan, and sizes that both have but for the strides of rows.
 struct AttentionOperands {
   AttentionPlan plan;
   Extent batches, queries, keys;
   std::array<Extent, 3> mask_strides{};
   bool from_start = false;
   int64_t before = kSeesAll, behind = kSeesAll;
-  void write(const RunSizes& sizes, KernelDims& dims) const;
+  template <class Args>
+  void write(const RunSizes& sizes, Args& args) const {
+    args.batches = sizes.of(batches), args.queries = sizes.of(queries), args.keys = sizes.of(keys);
+    for (size_t i = 0; i < mask_strides.size(); ++i) args.mask_strides[i] = sizes.of(mask_strides[i]);
+    args.first_position = from_start ? 0 : args.keys - args.queries;
+    args.before = before, args.behind = behind;
+  }
 };
 Support read_attention(const Lowering& lowering, const Node& node, ValueId mask, AttentionOperands& read);
 

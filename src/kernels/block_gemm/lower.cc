@@ -24,7 +24,7 @@ Support lower_block_gemm(const Lowering& lowering, Prepared& prepared) {
   step.plan = plan;
   step.lasting = true;
   prepared.place = [=](const RunSizes& sizes, StepCall& placed) {
-    placed.dims[0] = sizes.of(m);
+    placed.set(BlockGemmArgs{.m = sizes.of(m)});
     return Support{};
   };
   return {};

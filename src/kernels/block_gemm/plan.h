@@ -1,18 +1,17 @@
 // Products of codes with scales of blocks.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <string>
 
+#include "device/args.h"
 #include "kernels/epilogue.h"
 #include "kernels/kernel.h"
 
 namespace hone {
 
 // C[M,N] = epilogue(sum over the blocks of K of their exact sums of products, scaled): docs/FORMATS.md, section 11.5.
-//   pointers  [0] codes of A, bytes, [1] W laid out for it (Prepacking), then epilogue operands, then results,
-//             then codes of the scales of A, where it has some
-//   dims      [0] M, [1] rows of A in an item, from launch(); as in a gemm plan, [14] and on are 0
 //   items     parts of the rows and columns, as the device has them
 //   program   arg 0 = the sum, f32; arg 1+i = epilogue operand i
 struct BlockGemmPlan : Epilogue {
@@ -32,7 +31,15 @@ struct BlockGemmPlan : Epilogue {
   static const KernelDef& kernel();
 };
 
-inline constexpr int kBlockGemmRows = 1;  // position in dims
+struct BlockGemmArgs {
+  void *a = nullptr, *w = nullptr;   // codes of A, bytes; W laid out for it (Prepacking)
+  std::array<void*, 14> epilogue{};  // its operands, then results, then codes of the scales of A, where it has some
+  int64_t m = 0, block_rows = 0;     // rows of A in an item, by launch()
+  static constexpr auto places() {
+    using A = BlockGemmArgs;
+    return std::tuple(&A::a, &A::w, &A::epilogue, &A::m, &A::block_rows);
+  }
+};
 
 Support lower_block_gemm(const Lowering& lowering, Prepared& prepared);
 

@@ -7,6 +7,8 @@
 namespace hone {
 namespace {
 
+constexpr int kTable = place_of<&CacheAppendArgs::table>, kLengths = place_of<&CacheAppendArgs::lengths>;
+
 std::vector<int64_t> integers(const void* from, DType dtype, int64_t count) {
   std::vector<int64_t> values(static_cast<size_t>(count));
   if (dtype == DType::i64) std::copy_n(static_cast<const int64_t*>(from), count, values.begin());
@@ -16,11 +18,11 @@ std::vector<int64_t> integers(const void* from, DType dtype, int64_t count) {
 
 std::string fault(const CacheAppendPlan& plan, const KernelArgs& args, const OperandAt& operand) {
   if (plan.task == CacheAppendPlan::Task::copy) return "";
-  const auto& d = args.dims;
-  const std::vector<int64_t> table = integers(args.pointers[6], plan.table, d[0] * d[3]),
-                             lengths = integers(args.pointers[7], plan.lengths, d[0]);
-  const std::string fault = PageRows{table, lengths, d[1], d[2], d[4]}.fault();
-  return fault.empty() ? "" : fmt::format("%{}: {}", operand(6).name, fault);
+  const auto a = from_args<CacheAppendArgs>(args);
+  const std::vector<int64_t> table = integers(a.table, plan.table, a.sequences * a.sequence_pages),
+                             lengths = integers(a.lengths, plan.lengths, a.sequences);
+  const std::string fault = PageRows{table, lengths, a.new_rows, a.page_rows, a.pages}.fault();
+  return fault.empty() ? "" : fmt::format("%{}: {}", operand(kTable).name, fault);
 }
 
 bool takes(const OpDef& op) { return is_one_of(op, {"cache_append"}); }
@@ -29,7 +31,7 @@ constexpr KernelClass<CacheAppendPlan> cache_append{.name = "cache_append",
                                                     .doc = "rows appended to paged sequences",
                                                     .takes = takes,
                                                     .lower = lower_cache_append,
-                                                    .trusts = {6, 7},
+                                                    .trusts = {kTable, kLengths},
                                                     .fault = fault};
 
 }  // namespace

@@ -46,11 +46,16 @@ Support lower_cache_append(const Lowering& lowering, Prepared& prepared) {
       lowering.bind(step, step.copies ? kNone : v, step.copies ? Plane::none : Plane::data);
   }
   steps[0].overwritable = {pages};
-  const Extent extents[] = {lowering.extent(new_rows[0]), lowering.extent(new_rows[1]), lowering.extent(shape[1]),
-                            lowering.extent(pages_of[1]), lowering.extent(shape[0])};
+  const Extent sequences = lowering.extent(new_rows[0]), row_count = lowering.extent(new_rows[1]),
+               page_rows = lowering.extent(shape[1]), sequence_pages = lowering.extent(pages_of[1]),
+               page_count = lowering.extent(shape[0]);
   prepared.place = [=](const RunSizes& sizes, StepCall& placed) {
-    for (size_t i = 0; i < std::size(extents); ++i) placed.dims[i] = sizes.of(extents[i]);
-    std::ranges::copy(bytes, placed.dims.begin() + 5);
+    placed.set(CacheAppendArgs{.sequences = sizes.of(sequences),
+                               .new_rows = sizes.of(row_count),
+                               .page_rows = sizes.of(page_rows),
+                               .sequence_pages = sizes.of(sequence_pages),
+                               .pages = sizes.of(page_count),
+                               .row_bytes = bytes});
     return Support{};
   };
   return {};

@@ -119,11 +119,10 @@ Support lower_columns(const Lowering& lowering, Prepared& prepared) {
   const Extent matrices = lowering.extent(run->outer), rows = lowering.extent(run->length),
                columns = lowering.extent(run->inner);
   prepared.place = [=](const RunSizes& sizes, StepCall& placed) {
-    auto& d = placed.dims;
-    d[0] = sizes.of(rows), d[1] = sizes.of(columns), d[2] = sizes.of(matrices);
+    ColumnsArgs args{.rows = sizes.of(rows), .columns = sizes.of(columns), .matrices = sizes.of(matrices)};
     for (size_t i = 0; i < strides.size(); ++i)
-      d[kColumnsFirstOperandDim + i] = sizes.of(strides[i]),
-                                  d[kColumnsFirstOperandDim + strides.size() + i] = sizes.of(periods[i]);
+      args.operands[i] = sizes.of(strides[i]), args.operands[strides.size() + i] = sizes.of(periods[i]);
+    placed.set(args);
     return Support{};
   };
   return {};

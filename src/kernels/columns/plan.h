@@ -1,11 +1,13 @@
 // Reductions of columns: over axes that have others behind them.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "device/args.h"
 #include "ir/graph.h"
 #include "kernels/epilogue.h"
 #include "kernels/kernel.h"
@@ -14,11 +16,6 @@ namespace hone {
 
 // out[m, :] = program(reductions over the rows of matrix m), for matrices [rows, columns] one behind the other. What is
 // reduced is computed from the operands, which lie along the matrices (Access: m counts the rows of all).
-//   pointers  operands, then results; where a matrix is reduced in parts [parts, reductions, columns] f32: `part` has
-//             them behind the operands and `join` in front of the results
-//   dims      [0] rows of a matrix, [1] columns, [2] matrices, [3] rows of a part, [4] parts (both by launch()), then
-//             the row stride of each operand in elements, then the period of each: operand row = row % period where it
-//             is > 0, else row
 //   items     (matrix or part, block of columns); join: blocks of columns
 //   elements  args: operands.  program  args: [0] rows (f32), [1+j] the value of reduction j
 // A part is added up row by row and parts in their order, in one item as in several.
@@ -41,7 +38,20 @@ struct ColumnsPlan {
   static const KernelDef& kernel();
 };
 
-inline constexpr int kColumnsFirstOperandDim = 5;  // position in dims
+struct ColumnsArgs {
+  // Operands, then results. Where a matrix is reduced in parts [parts, reductions, columns] f32: `part` has them behind
+  // the operands and `join` in front of the results.
+  std::array<void*, 16> values{};
+  int64_t rows = 0, columns = 0, matrices = 0;  // of a matrix; of them
+  int64_t part_rows = 0, parts = 0;             // by launch()
+  // The row stride of each operand in elements, then the period of each: operand row = row % period where it is > 0,
+  // else row.
+  std::array<int64_t, 43> operands{};
+  static constexpr auto places() {
+    using A = ColumnsArgs;
+    return std::tuple(&A::values, &A::rows, &A::columns, &A::matrices, &A::part_rows, &A::parts, &A::operands);
+  }
+};
 
 // The most parts that a matrix falls into.
 int64_t most_parts(int64_t columns);

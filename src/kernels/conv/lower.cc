@@ -41,9 +41,9 @@ bool leaves_plane(const PlaneWindow& w) {
          outside(w.out_width, w.stride_x, w.kernel_width, w.dilation_x, w.pad_left, w.width);
 }
 
-void for_any_plane(ConvPlan& plan, KernelDims& dims) {
+void for_any_plane(ConvPlan& plan, WindowSizes& sizes) {
   plan.leaves_plane = plan.leaves_plane || leaves_plane(plan.window);
-  plan.window = on_any_plane(plan.window, dims);
+  plan.window = on_any_plane(plan.window, sizes);
   plan.any_plane = true;
 }
 
@@ -100,7 +100,11 @@ Support lower_conv(const Lowering& lowering, Prepared& prepared) {
     if (Support r = turn(now); !r.supported()) return r;
   plan.window = now.plane;
   plan.product.k = plan.window.taps() * plan.channels;
-  if (any_plane) plan.window = on_any_plane(now.plane, step.dims), plan.any_plane = true;
+  if (any_plane) {
+    ConvArgs open;
+    plan.window = on_any_plane(now.plane, open.window), plan.any_plane = true;
+    step.set(open);
+  }
   step.plan = plan;
   step.lasting = true;
   prepared.place = [=, &graph](const RunSizes& sizes, StepCall& placed) {
@@ -108,9 +112,10 @@ Support lower_conv(const Lowering& lowering, Prepared& prepared) {
     if (turned)
       if (Support r = turn(*window); !r.supported()) return r;
     if (const Support r = window_support(*window); !r.supported()) return r;
-    placed.dims[0] = window->images * window->plane.out_height * window->plane.out_width;
-    placed.dims[1] = window->images;
-    if (any_plane) on_any_plane(window->plane, placed.dims);
+    ConvArgs args{.rows = window->images * window->plane.out_height * window->plane.out_width,
+                  .images = window->images};
+    if (any_plane) on_any_plane(window->plane, args.window);
+    placed.set(args);
     return Support{};
   };
   return {};

@@ -13,11 +13,7 @@ namespace hone {
 
 // out[i,y,x,:] = epilogue(w · what the window sees of x at y, x), channels last, in `groups` separate groups of
 // channels.
-//   pointers  [0] x, [1] W laid out for it (Prepacking), then epilogue operands, then results; then where `has_x_zero`
-//             the code that stands outside the plane
-//   dims      [0] images * out_height * out_width, [1] images, where `any_plane` [2] to [7] the sizes of the plane
-//             (plane_window.h); from [11] on zeros, as for GemmPlan; from [32] on what launch() derives
-//   items     parts of the images, places and outputs, as the device has them
+// Items are parts of the images, places and outputs, as the device has them.
 struct ConvPlan {
   enum class Method : uint8_t { direct, winograd2, winograd4 };  // F(2x2,3x3), F(4x4,3x3)
   PlaneWindow window;
@@ -47,9 +43,20 @@ struct ConvPlan {
 };
 
 bool leaves_plane(const PlaneWindow& window);  // of its own
-// The plan for planes of any size, whose calls for this one have `dims`. The method, the strides and `leaves_plane`
-// stay those of the plan.
-void for_any_plane(ConvPlan& plan, KernelDims& dims);
+struct ConvArgs {
+  void *x = nullptr, *w = nullptr;   // W laid out for it (Prepacking)
+  std::array<void*, 14> epilogue{};  // its operands, then results; then where `has_x_zero` the code outside the plane
+  int64_t rows = 0, images = 0;      // of the product: images * out_height * out_width
+  WindowSizes window{};              // where `any_plane`
+  static constexpr auto places() {
+    using A = ConvArgs;
+    return std::tuple(&A::x, &A::w, &A::epilogue, &A::rows, &A::images, &A::window);
+  }
+};
+
+// The plan for planes of any size, whose calls for this one have these `sizes`. The method, the strides and
+// `leaves_plane` stay those of the plan.
+void for_any_plane(ConvPlan& plan, WindowSizes& sizes);
 
 Support lower_conv(const Lowering& lowering, Prepared& prepared);
 

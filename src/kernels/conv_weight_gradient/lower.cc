@@ -36,8 +36,9 @@ Support lower_conv_weight_gradient(const Lowering& lowering, Prepared& prepared)
   lowering.bind(step, w);
   prepared.place = [=, &graph](const RunSizes& sizes, StepCall& placed) {
     const auto window = sized_window(graph, n, sizes.shape(x), sizes.shape(d));
-    placed.dims[0] = window->images;
-    on_any_plane(window->plane, placed.dims);
+    ConvWeightGradientArgs args{.images = window->images};
+    on_any_plane(window->plane, args.window);
+    placed.set(args);
     return window_support(*window);
   };
   return {};

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 
+#include "device/args.h"
 #include "kernels/kernel.h"
 #include "kernels/plane_window.h"
 
@@ -11,10 +12,7 @@ namespace hone {
 // dW[o,c,tap] = Σ over images and places of d[n,y,x,o] · x[n,·,·,c], at the element of x that the tap lies on there;
 // channels last, in `groups` separate groups of channels. A device may cut the places into parts: each is summed by
 // itself, and the parts are joined in a second step.
-//   pointers  [0] d, [1] x, [2] what the parts add up to, [parts, dW], or null where it is always one, [3] dW
-//   dims      [0] images, [2] to [9] the sizes of the plane and of the window (plane_window.h), from [32] on what
-//             launch() derives
-//   items     sum: parts of the places, groups, outputs and channels, as the device has them; join: elements of dW
+// Items are, of a sum, parts of the places, groups, outputs and channels, as the device has them; join: elements of dW.
 struct ConvWeightGradientPlan {
   enum class Task : uint8_t { sum, join } task = Task::sum;
   PlaneWindow window;        // on any plane
@@ -32,6 +30,17 @@ struct ConvWeightGradientPlan {
                       field("d", &ConvWeightGradientPlan::d), field("matrix", &ConvWeightGradientPlan::matrix));
   }
   static const KernelDef& kernel();
+};
+
+struct ConvWeightGradientArgs {
+  void *d = nullptr, *x = nullptr;
+  void *parts = nullptr, *dw = nullptr;  // what the parts add up to, [parts, dW], or null where it is always one
+  int64_t images = 0;
+  WindowSizes window{};
+  static constexpr auto places() {
+    using A = ConvWeightGradientArgs;
+    return std::tuple(&A::d, &A::x, &A::parts, &A::dw, &A::images, SizesFrom{2}, &A::window);
+  }
 };
 
 Support lower_conv_weight_gradient(const Lowering& lowering, Prepared& prepared);

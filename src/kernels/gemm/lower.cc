@@ -65,19 +65,19 @@ std::optional<Batches> batches_of(const Lowering& lowering, const Matrices& a, c
   return batches;
 }
 
-void write_batches(const Batches& batches, const RunSizes& sizes, KernelDims& d) {
-  d[1] = 1;
-  for (Extent extent : batches.extents) d[1] *= sizes.of(extent);
+void write_batches(const Batches& batches, const RunSizes& sizes, GemmArgs& args) {
+  args.batches = 1;
+  for (Extent extent : batches.extents) args.batches *= sizes.of(extent);
   const size_t last = batches.extents.size() - 1;
-  if (last > 0) d[7] = sizes.of(batches.extents[last]);
+  if (last > 0) args.inner_batches = sizes.of(batches.extents[last]);
   for (size_t i = 0; i < 3; ++i) {
-    d[2 + i] = sizes.of(batches.strides[i][0]);
-    if (last > 0) d[8 + i] = sizes.of(batches.strides[i][last]);
+    args.batch_strides[i] = sizes.of(batches.strides[i][0]);
+    if (last > 0) args.inner_strides[i] = sizes.of(batches.strides[i][last]);
   }
   for (size_t loop = 1; loop < last; ++loop) {
-    const size_t at = kGemmMiddleLoops + 4 * (loop - 1);
-    d[at] = sizes.of(batches.extents[loop]);
-    for (size_t i = 0; i < 3; ++i) d[at + 1 + i] = sizes.of(batches.strides[i][loop]);
+    const size_t at = 4 * (loop - 1);
+    args.middle_loops[at] = sizes.of(batches.extents[loop]);
+    for (size_t i = 0; i < 3; ++i) args.middle_loops[at + 1 + i] = sizes.of(batches.strides[i][loop]);
   }
 }
 
@@ -88,11 +88,11 @@ std::optional<Dim> row_stride(const Lowering& lowering, ValueId v, bool batched)
   return strides.back() == Dim(1) ? std::optional(strides[strides.size() - 2]) : std::nullopt;
 }
 
-// Where something of an epilogue lies apart: the strides of rows in the order of dims, from kGemmFullStrides on.
+// Where something of an epilogue lies apart: GemmArgs::full_strides.
 Support epilogue_strides(const Lowering& lowering, const StepFrame& step, GemmPlan& plan, bool batched,
-                         std::vector<Extent>& dims) {
+                         std::vector<Extent>& row_strides) {
   const std::vector<ValueId>& results = step.group.results;
-  const auto operand = [&](size_t i) { return step.pointers[2 + i].value; };
+  const auto operand = [&](size_t i) { return step.pointers[place_of<&GemmArgs::epilogue> + i].value; };
   const bool result_apart = std::ranges::any_of(results, [&](ValueId v) { return lowering.lies_apart(v); });
   bool apart = result_apart;
   for (size_t i = 0; i < plan.operands.size(); ++i) apart |= lowering.lies_apart(operand(i));
@@ -102,7 +102,7 @@ Support epilogue_strides(const Lowering& lowering, const StepFrame& step, GemmPl
     if (!(lowering.strides(v) == lies)) return {"results that do not lie alike"};
   const auto add = [&](ValueId v) {
     const std::optional<Dim> stride = row_stride(lowering, v, batched);
-    if (stride) dims.push_back(lowering.extent(*stride));
+    if (stride) row_strides.push_back(lowering.extent(*stride));
     return stride.has_value();
   };
   const auto has_batches_of_result = [&](ValueId v) {
@@ -216,12 +216,16 @@ Support lower_gemm(const Lowering& lowering, Prepared& prepared) {
   step.plan = plan;
   step.lasting = true;
   prepared.place = [=](const RunSizes& sizes, StepCall& placed) {
-    auto& d = placed.dims;
-    d[0] = sizes.of(m), d[1] = 1, d[7] = 1;
-    d[kGemmN] = sizes.of(n_extent), d[kGemmK] = sizes.of(k_extent);
-    d[5] = sizes.of(a_extent), d[6] = sizes.of(w_extent);
-    for (size_t i = 0; i < strides.size(); ++i) d[kGemmFullStrides + i] = sizes.of(strides[i]);
-    if (batches) write_batches(*batches, sizes, d);
+    GemmArgs args{.m = sizes.of(m),
+                  .batches = 1,
+                  .a_row = sizes.of(a_extent),
+                  .w_row = sizes.of(w_extent),
+                  .inner_batches = 1,
+                  .n = sizes.of(n_extent),
+                  .k = sizes.of(k_extent)};
+    for (size_t i = 0; i < strides.size(); ++i) args.full_strides[i] = sizes.of(strides[i]);
+    if (batches) write_batches(*batches, sizes, args);
+    placed.set(args);
     return Support{};
   };
   return {};

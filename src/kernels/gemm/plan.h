@@ -1,32 +1,25 @@
 // Matrix products.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <string>
 #include <vector>
 
+#include "device/args.h"
 #include "kernels/epilogue.h"
 #include "kernels/kernel.h"
 
 namespace hone {
 
 // C[M,N] = epilogue(A[M,K] · W), batched. W is laid out for it (Prepacking), or an activation.
-//   pointers  [0] A, [1] W, then epilogue operands, then results
-//   dims      [0] M, [1] batches, batch strides in elements of [2] A, [3] W (0: shared), [4] the result,
-//             [5] A row stride (by columns: from k to k), [6] W row stride (activations only), [7] inner batches: batch
-//             = outer * inner + h, [8] [9] [10] strides of the inner batch for A, W, result, [11] N and [12] K
-//             (activations only), [13] rows of A in an item, from launch(); then from [14] for each `full` operand its
-//             row stride (0 = that of the result), and behind these that of the result where it is kAnyStride; from
-//             [32] for each loop of batches between the outer and the inner one, the outer first, how many and the
-//             strides for A, W, result. `full` operands have the batch strides of the result; `row` ones hold
-//             [batches, M]
 //   items     parts of the batches, rows and columns, as the device has them
 //   program   arg 0 = the sum over K, f32, or i32 where codes are multiplied; arg 1+i = epilogue operand i. Results are
 //             [M,N], with rows `n` apart unless result_row_stride says otherwise
 struct GemmPlan : Epilogue {
   // Rows of an activation W are outputs (n,k) or inputs (k,n).
   enum class Weights : uint8_t { prepacked, activation_nk, activation_kn };
-  int64_t n = 0, k = 0;  // of activations, 0: dims[11], dims[12]
+  int64_t n = 0, k = 0;  // of activations, 0: as arguments say
   // f32 or bf16: products are exact in bf16 pairs, sums are f32. i8 or u8: codes, beside weights of i8, sums are i32.
   DType a = DType::f32;
   bool a_by_columns = false;  // A is given transposed, [K,M]; W is an activation then
@@ -47,9 +40,9 @@ struct GemmPlan : Epilogue {
   Rows rows;
   int64_t middle_loops = 0;  // of batches, between the outer and the inner one
   bool multiplies_codes() const { return w == DType::i8; }
-  int64_t a_row_stride = 0;  // elements, when constant: faster addresses; 0: dims[5]
+  int64_t a_row_stride = 0;  // elements, when constant: faster addresses; 0: as arguments say
   static constexpr int64_t kAnyStride = -1;
-  int64_t result_row_stride = 0;  // elements; 0: n; kAnyStride: as in dims
+  int64_t result_row_stride = 0;  // elements; 0: n; kAnyStride: as arguments say
   static constexpr auto fields() {
     return std::tuple_cat(
         Epilogue::fields(),
@@ -63,9 +56,31 @@ struct GemmPlan : Epilogue {
   static const KernelDef& kernel();
 };
 
-// Positions in dims.
-inline constexpr int kGemmN = 11, kGemmK = 12, kGemmBlockRows = 13, kGemmFullStrides = 14, kGemmMiddleLoops = 32;
-inline constexpr size_t kMostBatchLoops = 2 + (std::tuple_size_v<KernelDims> - kGemmMiddleLoops) / 4;
+// Strides are in elements. Batch = outer * inner_batches + h, and `outer` counts through loops in the middle, too.
+// `full` operands have the batch strides of the result; `row` ones hold [batches, M].
+struct GemmArgs {
+  void *a = nullptr, *w = nullptr;
+  std::array<void*, 14> epilogue{};  // its operands, then results
+  int64_t m = 0, batches = 0;
+  std::array<int64_t, 3> batch_strides{};  // of A, W (0: shared) and the result, as all three below
+  int64_t a_row = 0, w_row = 0;            // row strides: of A (by columns: from k to k), of W (activations only)
+  int64_t inner_batches = 0;
+  std::array<int64_t, 3> inner_strides{};
+  int64_t n = 0, k = 0;    // activations only
+  int64_t block_rows = 0;  // rows of A in an item, by launch()
+  // For each `full` operand its row stride (0: that of the result), and behind these that of the result where it is
+  // kAnyStride.
+  std::array<int64_t, 18> full_strides{};
+  // For each loop of batches between the outer and the inner one, the outer first, how many and the strides.
+  std::array<int64_t, 16> middle_loops{};
+  static constexpr auto places() {
+    using A = GemmArgs;
+    return std::tuple(&A::a, &A::w, &A::epilogue, &A::m, &A::batches, &A::batch_strides, &A::a_row, &A::w_row,
+                      &A::inner_batches, &A::inner_strides, &A::n, &A::k, &A::block_rows, &A::full_strides,
+                      &A::middle_loops);
+  }
+};
+inline constexpr size_t kMostBatchLoops = 2 + std::tuple_size_v<decltype(GemmArgs::middle_loops)> / 4;
 
 Support lower_gemm(const Lowering& lowering, Prepared& prepared);
 

@@ -4,23 +4,22 @@
 namespace hone {
 namespace {
 
-constexpr int kIndices = 1;  // position in pointers
+constexpr int kIndices = place_of<&IndexedArgs::indices>;
 
 std::string fault(const IndexedPlan& plan, const KernelArgs& args, const OperandAt& operand) {
-  const int64_t count = args.dims[3];
+  const auto given = from_args<IndexedArgs>(args);
   const auto size_of = [&](int64_t i) {
-    return args.dims[static_cast<size_t>(kIndexedSizes + (plan.tuples ? i % plan.rank : 2 * plan.rank))];
+    return given.axes[static_cast<size_t>(plan.tuples ? i % plan.rank : 2 * plan.rank)];
   };
   const auto find = [&](const auto* indices) -> std::string {
-    for (int64_t i = 0; i < count; ++i)
+    for (int64_t i = 0; i < given.index_count; ++i)
       if (const int64_t size = size_of(i); indices[i] < -size || indices[i] >= size)
         return fmt::format("%{}: element {} is {}, out of range for an axis of {} elements", operand(kIndices).name, i,
                            indices[i], size);
     return "";
   };
-  const void* indices = args.pointers[kIndices];
-  return plan.indices == DType::i64 ? find(static_cast<const int64_t*>(indices))
-                                    : find(static_cast<const int32_t*>(indices));
+  return plan.indices == DType::i64 ? find(static_cast<const int64_t*>(given.indices))
+                                    : find(static_cast<const int32_t*>(given.indices));
 }
 
 bool takes(const OpDef& op) {

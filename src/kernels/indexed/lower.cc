@@ -40,19 +40,19 @@ Support lower_indexed(const Lowering& lowering, Prepared& prepared) {
   plan.indices = graph.type(indices).dtype;
   const int64_t bytes = size_bytes(dtype);
   const Shape strides = dense_strides(shape);
-  Shape dims;  // from kIndexedSizes on
+  Shape axes;  // IndexedArgs::axes
   Dim slice = bytes;
   if (plan.tuples) {
-    for (int64_t i = 0; i < plan.rank; ++i) dims.push_back(shape[static_cast<size_t>(i)]);
-    for (int64_t i = 0; i < plan.rank; ++i) dims.push_back(strides[static_cast<size_t>(i)] * bytes);
+    for (int64_t i = 0; i < plan.rank; ++i) axes.push_back(shape[static_cast<size_t>(i)]);
+    for (int64_t i = 0; i < plan.rank; ++i) axes.push_back(strides[static_cast<size_t>(i)] * bytes);
     slice = element_count(Shape(shape.begin() + plan.rank, shape.end())) * bytes;
   } else {
     const int64_t given = node.attributes.get_or<int64_t>("axis", 0);
     const auto axis = static_cast<size_t>(given < 0 ? given + std::ssize(shape) : given);
-    dims = index_shape;
-    for (size_t i = 0; i < shape.size(); ++i) dims.push_back(i == axis ? Dim(0) : strides[i] * bytes);
-    dims.push_back(shape[axis]);
-    dims.push_back(strides[axis] * bytes);
+    axes = index_shape;
+    for (size_t i = 0; i < shape.size(); ++i) axes.push_back(i == axis ? Dim(0) : strides[i] * bytes);
+    axes.push_back(shape[axis]);
+    axes.push_back(strides[axis] * bytes);
   }
   if (slice.is_constant()) plan.slice_bytes = slice.constant();
   lowering.bind(step, data);
@@ -63,13 +63,19 @@ Support lower_indexed(const Lowering& lowering, Prepared& prepared) {
   step.plan = plan;
   step.lasting = true;
   const Shape tuples(index_shape.begin(), index_shape.end() - 1);
-  std::vector<Extent> extents{lowering.extent(plan.tuples ? element_count(tuples) : index_shape[0]),
-                              lowering.extent(slice), lowering.extent(element_count(shape) * bytes),
-                              lowering.count(index_shape)};
-  for (const Dim& dim : dims) extents.push_back(lowering.extent(dim));
-  if (extents.size() > KernelDims{}.size()) return {fmt::format("{} axes", plan.rank)};
+  const Extent items = lowering.extent(plan.tuples ? element_count(tuples) : index_shape[0]),
+               slice_bytes = lowering.extent(slice), data_bytes = lowering.extent(element_count(shape) * bytes),
+               index_count = lowering.count(index_shape);
+  std::vector<Extent> extents;
+  for (const Dim& number : axes) extents.push_back(lowering.extent(number));
+  if (extents.size() > IndexedArgs().axes.size()) return {fmt::format("{} axes", plan.rank)};
   prepared.place = [=](const RunSizes& sizes, StepCall& placed) {
-    for (size_t i = 0; i < extents.size(); ++i) placed.dims[i] = sizes.of(extents[i]);
+    IndexedArgs args{.tuples = sizes.of(items),
+                     .slice_bytes = sizes.of(slice_bytes),
+                     .data_bytes = sizes.of(data_bytes),
+                     .index_count = sizes.of(index_count)};
+    std::ranges::transform(extents, args.axes.begin(), [&](Extent e) { return sizes.of(e); });
+    placed.set(args);
     return Support{};
   };
   return {};

@@ -30,8 +30,9 @@ Support lower_max_pool_gradient(const Lowering& lowering, Prepared& prepared) {
   for (ValueId v : {x, d, node.results[0]}) lowering.bind(step, v);
   prepared.place = [=, &graph](const RunSizes& sizes, StepCall& placed) {
     const auto window = sized_window(graph, n, sizes.shape(x), sizes.shape(d));
-    placed.dims[0] = window->images;
-    on_any_plane(window->plane, placed.dims);
+    MaxPoolGradientArgs args{.images = window->images};
+    on_any_plane(window->plane, args.window);
+    placed.set(args);
     return window_support(*window);
   };
   return {};

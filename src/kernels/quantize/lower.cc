@@ -53,27 +53,25 @@ Support lower_quantize(const Lowering& lowering, Prepared& prepared) {
   QuantizePlan plan{.format = packs ? name_of_lines(format) : to_string(format),
                     .x = graph.type(x).dtype,
                     .result = packs ? DType::f32 : graph.type(y).dtype};
-  KernelDims dims;
+  QuantizeArgs args;
   if (packs) {
     if (const Support support = planes_support(format, shape); !support.supported()) return support;
-    dims = pack_dims(format, packed_layout(format, shape));
+    args = pack_args(format, packed_layout(format, shape));
     if (format.scale_kind->code) plan.scale_bytes = format.scale.bits / 8;
     if (format.scale_kind->zero_point) plan.zero_point_bytes = zero_point_bytes(format);
     if (is_dynamic && !has_all_numbers(step.group, node, format)) return {"numbers that are not read, or not made"};
   } else {
-    QuantizeArgs args;
     if (const Support support = quantize_args(format, shape, args); !support.supported()) return support;
-    dims = args.dims();
   }
   const QuantizeStages stages = quantize_stages(format);
+  args.part_count = stages.count ? 1 : 0;
   steps.assign(static_cast<size_t>(stages.count) + 1, step);
   for (size_t s = 0; s < steps.size(); ++s) {
     const bool last = s + 1 == steps.size();
     plan.task = !last ? QuantizePlan::Task::reduce : packs ? QuantizePlan::Task::pack : QuantizePlan::Task::round;
     plan.stage = last ? 0 : static_cast<int>(s);
     steps[s].plan = plan;
-    steps[s].dims = dims;
-    steps[s].dims[8] = stages.count ? 1 : 0;
+    steps[s].set(args);
     steps[s].shared_bytes = stages.part_bytes;
     lowering.bind(steps[s], x);
     lowering.bind(steps[s], last ? y : kNone, last ? Plane::data : Plane::none);

@@ -92,20 +92,18 @@ std::string name_of_lines(Format format) {
   return to_string(format);
 }
 
-KernelDims pack_dims(const Format& format, const PackedLayout& p) {
-  KernelDims dims = {p.lines,
-                     p.line_elems,
-                     p.line_elems,
-                     std::max<int64_t>(1, p.groups_per_line),
-                     p.line_bytes,
-                     1,
-                     0,
-                     p.padded_lines * p.line_bytes};
+QuantizeArgs pack_args(const Format& format, const PackedLayout& p) {
+  QuantizeArgs args{.lines = p.lines,
+                    .length = p.line_elems,
+                    .line_stride = p.line_elems,
+                    .groups_per_line = std::max<int64_t>(1, p.groups_per_line),
+                    .line_bytes = p.line_bytes,
+                    .plane_bytes = p.padded_lines * p.line_bytes};
   // Lines of whole groups follow each other like the groups of one line.
   const int bits = format.element.bits / p.code_planes;
   if (format.geometry.kind == Geometry::Kind::group && p.padded_elems == p.line_elems && p.group_elems * bits % 8 == 0)
-    dims[0] = 1, dims[1] = p.lines * p.line_elems, dims[3] = p.groups;
-  return dims;
+    args.lines = 1, args.length = p.lines * p.line_elems, args.groups_per_line = p.groups;
+  return args;
 }
 
 }  // namespace hone

@@ -24,18 +24,14 @@ struct QuantizeStages {
 };
 QuantizeStages quantize_stages(const Format& format);
 
-// How kernels that round find their way through row-major elements.
-struct QuantizeArgs {
-  int64_t lines = 1, length = 0, line_stride = 0, groups_per_line = 1, stretches = 1, stretch_stride = 0;
-  KernelDims dims() const { return {lines, length, line_stride, groups_per_line, 0, stretches, stretch_stride}; }
-};
-// Refused where elements that share a scale don't lie one after the other in long enough stretches.
+// How kernels that round find their way through row-major elements: the sizes of `args`. Refused where elements that
+// share a scale don't lie one after the other in long enough stretches.
 Support quantize_args(const Format& format, std::span<const int64_t> shape, QuantizeArgs& args);
 
 // The same for kernels that pack and unpack, which see lines one after the other: groups along the last axis, channels
 // along the first.
 Support pack_support(const Format& format, std::span<const int64_t> shape);
 std::string name_of_lines(Format format);  // of a plan
-KernelDims pack_dims(const Format& format, const PackedLayout& layout);
+QuantizeArgs pack_args(const Format& format, const PackedLayout& layout);
 
 }  // namespace hone

@@ -4,21 +4,20 @@
 namespace hone {
 namespace {
 
-constexpr int kLengths = 3;  // position in pointers
+constexpr int kLengths = place_of<&RecurrentArgs::lengths>;
 
 std::string fault(const RecurrentPlan& plan, const KernelArgs& args, const OperandAt& operand) {
   if (!plan.has_lengths) return "";
-  const int64_t steps = args.dims[0], batch = args.dims[1];
+  const auto given = from_args<RecurrentArgs>(args);
   const auto find = [&](const auto* lengths) -> std::string {
-    for (int64_t i = 0; i < batch; ++i)
-      if (lengths[i] < 0 || lengths[i] > steps)
+    for (int64_t i = 0; i < given.batch; ++i)
+      if (lengths[i] < 0 || lengths[i] > given.steps)
         return fmt::format("%{}: a sequence has length {}; accepted: 0 to {}, the steps of x", operand(kLengths).name,
-                           lengths[i], steps);
+                           lengths[i], given.steps);
     return "";
   };
-  const void* lengths = args.pointers[kLengths];
-  return plan.lengths == DType::i64 ? find(static_cast<const int64_t*>(lengths))
-                                    : find(static_cast<const int32_t*>(lengths));
+  return plan.lengths == DType::i64 ? find(static_cast<const int64_t*>(given.lengths))
+                                    : find(static_cast<const int32_t*>(given.lengths));
 }
 
 bool takes(const OpDef& op) { return is_one_of(op, {"recurrent_steps"}); }

@@ -129,7 +129,7 @@ Support lower_recurrent(const Lowering& lowering, Prepared& prepared) {
   step.lasting = true;
   const Extent steps = lowering.extent(x_shape[0]), batch = lowering.extent(x_shape[1]);
   prepared.place = [=](const RunSizes& sizes, StepCall& placed) {
-    placed.dims[0] = sizes.of(steps), placed.dims[1] = sizes.of(batch);
+    placed.set(RecurrentArgs{.steps = sizes.of(steps), .batch = sizes.of(batch)});
     return Support{};
   };
   return {};

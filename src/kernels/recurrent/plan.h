@@ -4,17 +4,14 @@
 #include <cstdint>
 #include <vector>
 
+#include "device/args.h"
 #include "kernels/kernel.h"
 
 namespace hone {
 
 // From step to step of each sequence, (h', c') = program(x + R·h, c), in the directions one after the other; y are all
 // h', h and c the last ones of each sequence. Behind its end a sequence keeps its state and y is 0.
-//   pointers  [0] x [S,B,D·gates·H], the input products; [1] R laid out for it (Prepacking), then each or null:
-//             [2] biases of R·h [D,gates·H], [3] lengths [B], [4] first h and [5] c [D,B,H], [6] peepholes [D,3·H], [7]
-//             y [S,D,B,H], [8] last h and [9] c [D,B,H]
-//   dims      [0] S, [1] B, [2] sequences of an item, by launch()
-//   items     D * blocks of sequences
+// Items are D * blocks of sequences.
 // Programs work unit by unit, with arguments by RecurrentArgument. A direction has one phase, or two where the gates of
 // the second read what the first makes of h: [0] what R is multiplied with next, [1] what is kept for its program. The
 // last gives h' and, where there is one, c'.
@@ -53,6 +50,20 @@ struct RecurrentPlan {
     int64_t all = 0;
     for (const Phase& phase : phases()) all += phase.gates;
     return all;
+  }
+};
+
+struct RecurrentArgs {
+  void *x = nullptr, *r = nullptr;  // x [S,B,D·gates·H], the input products; R laid out for it (Prepacking)
+  // Each or null: biases of R·h [D,gates·H], lengths [B], first h and c [D,B,H], peepholes [D,3·H], y [S,D,B,H], last h
+  // and c [D,B,H].
+  void *bias = nullptr, *lengths = nullptr, *initial_h = nullptr, *initial_c = nullptr, *peepholes = nullptr;
+  void *y = nullptr, *last_h = nullptr, *last_c = nullptr;
+  int64_t steps = 0, batch = 0, sequences = 0;  // S, B, and the sequences of an item, by launch()
+  static constexpr auto places() {
+    using A = RecurrentArgs;
+    return std::tuple(&A::x, &A::r, &A::bias, &A::lengths, &A::initial_h, &A::initial_c, &A::peepholes, &A::y,
+                      &A::last_h, &A::last_c, &A::steps, &A::batch, &A::sequences);
   }
 };
 

@@ -42,17 +42,16 @@ Expr counted_taps(ReduceWindowPlan& plan, const SizedWindow& placed, bool with_p
   return Expr::arg(1, Scalar::f32);
 }
 
-void write_counted(const CountedPadding& counted, KernelDims& dims) {
-  const int64_t sides[] = {counted.top, counted.left, counted.bottom, counted.right};
-  std::ranges::copy(sides, dims.begin() + kCountedPadding);
+std::array<int64_t, 4> sides_of(const CountedPadding& counted) {
+  return {counted.top, counted.left, counted.bottom, counted.right};
 }
 
 }  // namespace
 
-void for_any_plane(ReduceWindowPlan& plan, KernelDims& dims, const CountedPadding& counted, bool any_kernel) {
-  plan.plane = on_any_plane(plan.plane, dims);
+void for_any_plane(ReduceWindowPlan& plan, ReduceWindowArgs& args, const CountedPadding& counted, bool any_kernel) {
+  plan.plane = on_any_plane(plan.plane, args.window);
   if (any_kernel) plan.plane.kernel_height = plan.plane.kernel_width = 0;
-  write_counted(counted, dims);
+  args.counted = sides_of(counted);
   plan.taps_down.clear(), plan.taps_across.clear();
   plan.any_plane = true;
 }
@@ -109,17 +108,22 @@ Support lower_window(const Lowering& lowering, Prepared& prepared) {
   if (plan.has_x_zero) lowering.bind(step, node.operands[3]);
   step.overwritable.clear();  // a device may compute some channels twice
   plan.plane = sized_window(graph, n, with_ones_for_open(x_shape), with_ones_for_open(y_shape))->plane;
-  if (any_plane) for_any_plane(plan, step.dims);
+  if (any_plane) {
+    ReduceWindowArgs open;
+    for_any_plane(plan, open);
+    step.set(open);
+  }
   step.plan = plan;
   step.lasting = true;
   prepared.place = [=, &graph](const RunSizes& sizes, StepCall& placed) {
     const auto window = sized_window(graph, n, sizes.shape(x), sizes.shape(y));
     if (const Support r = window_support(*window); !r.supported()) return r;
-    placed.dims[0] = window->images;
-    if (!any_plane) return Support{};
+    ReduceWindowArgs args{.images = window->images};
     const PlaneWindow& p = window->plane;
-    on_any_plane(p, placed.dims);
-    if (with_padding) write_counted({p.pad_top, p.pad_left, window->pad_bottom, window->pad_right}, placed.dims);
+    if (any_plane) on_any_plane(p, args.window);
+    if (any_plane && with_padding)
+      args.counted = sides_of({p.pad_top, p.pad_left, window->pad_bottom, window->pad_right});
+    placed.set(args);
     return Support{};
   };
   return {};

@@ -1,10 +1,12 @@
 // Pools, depthwise convolutions and other reductions of each channel under a window.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <string>
 #include <vector>
 
+#include "device/args.h"
 #include "kernels/epilogue.h"
 #include "kernels/kernel.h"
 #include "kernels/plane_window.h"
@@ -14,11 +16,6 @@ namespace hone {
 // One number per channel from the elements under each place of a window on x [images, height, width, channels]; what
 // lies outside the plane is left out. Results are [images * places, channels].
 // Products of codes have sums of i32, exact, and see the code x_zero outside the plane (0 where there is none).
-//   pointers  [0] x, [1] w laid out for it (Prepacking) or null, then epilogue operands, then results; then
-//             where `has_x_zero` the code
-//   dims      [0] images; where `any_plane` [2] to [9] the sizes of the plane and of the window (plane_window.h), and
-//             for arg 1 how many rows and columns beside the plane count: [10] above, [11] left, [12] below, [13]
-//             right; from [32] on what launch() derives
 //   items     parts of the images, rows of places and channels, as the device has them
 //   program   arg 0 = the reduction, in the compute scalar of x (codes: i32); arg 1 = the taps that count, f32; arg 2+i
 //             = operand i
@@ -49,14 +46,27 @@ struct ReduceWindowPlan : Epilogue {
   static const KernelDef& kernel();
 };
 
-inline constexpr int kCountedPadding = 10;  // position in dims
+struct ReduceWindowArgs {
+  void *x = nullptr, *w = nullptr;   // w laid out for it (Prepacking) or null
+  std::array<void*, 14> epilogue{};  // its operands, then results; then where `has_x_zero` the code
+  int64_t images = 0;
+  // Where `any_plane`: its sizes, and for arg 1 how many rows and columns beside the plane count: above, left, below,
+  // right.
+  WindowSizes window{};
+  std::array<int64_t, 4> counted{};
+  static constexpr auto places() {
+    using A = ReduceWindowArgs;
+    return std::tuple(&A::x, &A::w, &A::epilogue, &A::images, SizesFrom{2}, &A::window, &A::counted);
+  }
+};
+
 struct CountedPadding {
   int64_t top = 0, left = 0, bottom = 0, right = 0;
 };
 
-// The plan for planes of any size, whose calls for this one have `dims`; with `any_kernel` for windows of any size too,
-// as where they cover the plane. Arg 1 counts taps in the plane and in the padding `counted`.
-void for_any_plane(ReduceWindowPlan& plan, KernelDims& dims, const CountedPadding& counted = {},
+// The plan for planes of any size, whose calls for this one have these `args`; with `any_kernel` for windows of any
+// size too, as where they cover the plane. Arg 1 counts taps in the plane and in the padding `counted`.
+void for_any_plane(ReduceWindowPlan& plan, ReduceWindowArgs& args, const CountedPadding& counted = {},
                    bool any_kernel = false);
 
 Support lower_window(const Lowering& lowering, Prepared& prepared);

@@ -16,8 +16,9 @@ constexpr KernelClass<ResizePlan> resize{.name = "resize",
 
 }  // namespace
 
-ResizeTables for_any_plane(ResizePlan& plan, KernelDims& dims) {
-  dims[1] = plan.height, dims[2] = plan.width, dims[3] = plan.rows.places(), dims[4] = plan.columns.places();
+ResizeTables for_any_plane(ResizePlan& plan, ResizeArgs& args) {
+  args.height = plan.height, args.width = plan.width;
+  args.row_places = plan.rows.places(), args.column_places = plan.columns.places();
   const auto taken = [](ResizePlan::Axis& axis) { return std::exchange(axis, {.taps = axis.taps}); };
   ResizeTables tables{taken(plan.rows), taken(plan.columns)};
   plan.height = plan.width = 0;

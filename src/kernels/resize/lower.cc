@@ -64,8 +64,8 @@ std::vector<Part> parts_of(std::vector<ResizedAxis> resized, const std::vector<i
   return parts;
 }
 
-// The plan of a part on elements of `shape`, whose images are dims[0].
-Support plan_part(const Part& part, const std::vector<int64_t>& shape, ResizePlan& plan, KernelDims& dims) {
+// The plan of a part on elements of `shape`, and how many images these are.
+Support plan_part(const Part& part, const std::vector<int64_t>& shape, ResizePlan& plan, ResizeArgs& args) {
   const bool two = part.axes.size() == 2;
   const auto first = static_cast<ptrdiff_t>(part.axes.front().axis),
              last = static_cast<ptrdiff_t>(part.axes.back().axis);
@@ -78,12 +78,12 @@ Support plan_part(const Part& part, const std::vector<int64_t>& shape, ResizePla
   for (const ResizePlan::Axis* axis : {&*rows, &*columns})
     if (axis->positions.size() > kMostSamples) return {"more places than the tables of a kernel hold"};
   plan.rows = *rows, plan.columns = *columns;
-  dims[0] = element_count(std::vector(shape.begin(), shape.begin() + first));
+  args.images = element_count(std::vector(shape.begin(), shape.begin() + first));
   return {};
 }
 
-void bind_tables(StepDraft& step, ResizePlan& plan) {
-  const ResizeTables tables = for_any_plane(plan, step.dims);
+void bind_tables(StepDraft& step, ResizePlan& plan, ResizeArgs& args) {
+  const ResizeTables tables = for_any_plane(plan, args);
   for (const ResizePlan::Axis* axis : {&tables.rows, &tables.columns}) {
     Lowering::bind_made(step, Tensor::of<int64_t>({std::ssize(axis->positions)}, axis->positions));
     Lowering::bind_made(step, Tensor::of<float>({std::ssize(axis->weights)}, axis->weights));
@@ -114,15 +114,17 @@ Support lower_resize(const Lowering& lowering, Prepared& prepared) {
     const bool is_first = i == 0, is_last = i + 1 == parts.size();
     ResizePlan plan{.x = is_first ? graph.type(node.operands[0]).dtype : DType::f32,
                     .result = is_last ? graph.type(node.results[0]).dtype : DType::f32};
-    if (Support r = plan_part(parts[i], shape, plan, step.dims); !r.supported()) return r;
+    ResizeArgs args;
+    if (Support r = plan_part(parts[i], shape, plan, args); !r.supported()) return r;
     const int64_t before = passed;
     for (const ResizedAxis& each : parts[i].axes) shape[each.axis] = std::ssize(each.places);
     lowering.bind(step, is_first ? node.operands[0] : kNone, is_first ? Plane::data : Plane::shared,
-                  is_first ? 0 : prepared.steps[i - 1].pointers[1].byte_offset);
+                  is_first ? 0 : prepared.steps[i - 1].pointers[place_of<&ResizeArgs::out>].byte_offset);
     if (is_last) lowering.bind(step, node.results[0]);
     else lowering.bind(step, kNone, Plane::shared, before);
     if (!is_last) passed = checked_add(passed, checked_mul(round_up(element_count(shape), 16), 4));
-    if (any_plane) bind_tables(step, plan);
+    if (any_plane) bind_tables(step, plan, args);
+    step.set(args);
     step.is_rest = !is_first;
     step.plan = plan;
   }

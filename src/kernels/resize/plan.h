@@ -6,16 +6,14 @@
 #include <string>
 #include <vector>
 
+#include "device/args.h"
 #include "kernels/kernel.h"
 
 namespace hone {
 
 // out[i, y, x, :] = the weighted sum of the elements of x [images, height, width, channels] that row y and column x
 // read, in f32.
-//   pointers  [0] x, [1] out; where `any_plane` also the tables: [2] positions (i64) and [3] weights (f32) of rows,
-//             [4] and [5] of columns
-//   dims      [0] images; where `any_plane` [1] height, [2] width, places of [3] rows and [4] columns
-//   items     images * places of rows
+// Items are images * places of rows.
 struct ResizePlan {
   // Place p reads positions [p * taps, (p + 1) * taps), with the weights beside them.
   struct Axis {
@@ -41,11 +39,24 @@ struct ResizePlan {
   static const KernelDef& kernel();
 };
 
-// The plan for planes of any size, whose calls for this one have `dims` and the tables that are returned.
+struct ResizeArgs {
+  void *x = nullptr, *out = nullptr;
+  // Where `any_plane`: tables of positions (i64) and weights (f32), and sizes.
+  void *row_positions = nullptr, *row_weights = nullptr, *column_positions = nullptr, *column_weights = nullptr;
+  int64_t images = 0;
+  int64_t height = 0, width = 0, row_places = 0, column_places = 0;
+  static constexpr auto places() {
+    using A = ResizeArgs;
+    return std::tuple(&A::x, &A::out, &A::row_positions, &A::row_weights, &A::column_positions, &A::column_weights,
+                      &A::images, &A::height, &A::width, &A::row_places, &A::column_places);
+  }
+};
+
+// The plan for planes of any size, whose calls for this one have these `args` and the tables that are returned.
 struct ResizeTables {
   ResizePlan::Axis rows, columns;
 };
-ResizeTables for_any_plane(ResizePlan& plan, KernelDims& dims);
+ResizeTables for_any_plane(ResizePlan& plan, ResizeArgs& args);
 
 Support lower_resize(const Lowering& lowering, Prepared& prepared);
 

@@ -27,10 +27,15 @@ Support lower_roi_align(const Lowering& lowering, Prepared& prepared) {
                            .images = graph.type(node.operands[2]).dtype};
   step.lasting = true;
   for (ValueId v : {node.operands[0], node.operands[1], node.operands[2], node.results[0]}) lowering.bind(step, v);
-  const Extent extents[] = {lowering.extent(out[0]), lowering.extent(x[0]),   lowering.extent(x[1]),
-                            lowering.extent(x[2]),   lowering.extent(out[1]), lowering.extent(out[2])};
+  const Extent regions = lowering.extent(out[0]), images = lowering.extent(x[0]), height = lowering.extent(x[1]),
+               width = lowering.extent(x[2]), down = lowering.extent(out[1]), across = lowering.extent(out[2]);
   prepared.place = [=](const RunSizes& sizes, StepCall& placed) {
-    for (size_t i = 0; i < std::size(extents); ++i) placed.dims[i] = sizes.of(extents[i]);
+    placed.set(RoiAlignArgs{.region_count = sizes.of(regions),
+                            .images = sizes.of(images),
+                            .height = sizes.of(height),
+                            .width = sizes.of(width),
+                            .bins_down = sizes.of(down),
+                            .bins_across = sizes.of(across)});
     return Support{};
   };
   return {};

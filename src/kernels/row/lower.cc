@@ -104,7 +104,10 @@ class RowExpressions {
   std::vector<NodeId> sums_;
 };
 
-// The second step of a group with sums of columns, which joins the parts that the first leaves.
+// The second step of a group with sums of columns, which joins the parts that the first leaves. Both have the sizes of
+// the first.
+static_assert(place_of<&RowArgs::rows> == place_of<&ColumnsArgs::rows> &&
+              place_of<&RowArgs::length> == place_of<&ColumnsArgs::columns>);
 StepDraft joining_step(const Lowering& lowering, StepDraft step, const std::vector<NodeId>& sums) {
   step.pointers.clear(), step.overwritable.clear();
   ColumnsPlan plan;
@@ -245,11 +248,11 @@ Support lower_row(const Lowering& lowering, Prepared& prepared) {
   }
   const Extent rows = lowering.count(Shape(like.begin(), like.end() - 1)), length = lowering.extent(like.back());
   prepared.place = [=](const RunSizes& sizes, StepCall& placed) {
-    auto& d = placed.dims;
-    d[0] = sizes.of(rows), d[1] = sizes.of(length);
+    RowArgs args{.rows = sizes.of(rows), .length = sizes.of(length)};
     for (size_t i = 0; i < along.size(); ++i)
-      d[2 + i] = sizes.of(along[i].row_stride), d[2 + along.size() + i] = sizes.of(along[i].period);
-    for (size_t i = 0; i < result_strides.size(); ++i) d[3 + 2 * along.size() + i] = sizes.of(result_strides[i]);
+      args.strides[i] = sizes.of(along[i].row_stride), args.strides[plan.period_at(i)] = sizes.of(along[i].period);
+    for (size_t i = 0; i < result_strides.size(); ++i) args.strides[plan.result_at(i)] = sizes.of(result_strides[i]);
+    placed.set(args);
     return Support{};
   };
   return {};

@@ -61,9 +61,9 @@ Support lower_running(const Lowering& lowering, Prepared& prepared) {
   if (!whole) step.overwritable = {x};
   lowering.bind(step, x);
   lowering.bind(step, node.results[0]);
-  const Extent extents[] = {lowering.extent(outer), lowering.extent(length), lowering.extent(inner)};
+  const Extent runs = lowering.extent(outer), steps = lowering.extent(length), side_by_side = lowering.extent(inner);
   prepared.place = [=](const RunSizes& sizes, StepCall& placed) {
-    for (size_t i = 0; i < std::size(extents); ++i) placed.dims[i] = sizes.of(extents[i]);
+    placed.set(RunningArgs{.outer = sizes.of(runs), .length = sizes.of(steps), .inner = sizes.of(side_by_side)});
     return Support{};
   };
   return {};

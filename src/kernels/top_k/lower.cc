@@ -35,14 +35,15 @@ Support lower_top_k(const Lowering& lowering, Prepared& prepared) {
   step.plan = plan;
   step.lasting = true;
   const auto after = shape.begin() + static_cast<std::ptrdiff_t>(axis);
-  const Extent extents[] = {lowering.count(Shape(shape.begin(), after)), lowering.extent(shape[axis]),
-                            lowering.count(Shape(after + 1, shape.end())), lowering.extent(k)};
+  const Extent outer = lowering.count(Shape(shape.begin(), after)), length = lowering.extent(shape[axis]),
+               inner = lowering.count(Shape(after + 1, shape.end())), count = lowering.extent(k);
   const int64_t longest = plan.key_bytes() == 8 ? int64_t{1} << 32 : std::numeric_limits<int64_t>::max();
   prepared.place = [=](const RunSizes& sizes, StepCall& placed) {
-    for (size_t i = 0; i < std::size(extents); ++i) placed.dims[i] = sizes.of(extents[i]);
-    if (placed.dims[3] > placed.dims[1])
-      return Support{fmt::format("k is {}, and the axis has {} elements", placed.dims[3], placed.dims[1])};
-    if (placed.dims[1] > longest) return Support{fmt::format("an axis of {} elements", placed.dims[1])};
+    const TopKArgs args{
+        .outer = sizes.of(outer), .length = sizes.of(length), .inner = sizes.of(inner), .k = sizes.of(count)};
+    placed.set(args);
+    if (args.k > args.length) return Support{fmt::format("k is {}, and the axis has {} elements", args.k, args.length)};
+    if (args.length > longest) return Support{fmt::format("an axis of {} elements", args.length)};
     return Support{};
   };
   return {};

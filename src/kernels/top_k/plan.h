@@ -3,16 +3,14 @@
 
 #include <cstdint>
 
+#include "device/args.h"
 #include "kernels/kernel.h"
 
 namespace hone {
 
 // values[o, r, j] = x[o, indices[o, r, j], j], the r-th of x[o, :, j] in the order of the op; no two elements are equal
 // in it, since of equal elements the place decides. So it does not matter how they are sorted.
-//   pointers  [0] x, [1] values or null, [2] indices or null
-//   dims      [0] outer, [1] length, [2] inner, [3] k
-//   items     outer * inner
-// NaN is larger than all numbers. `nan_first`: it comes first, among the smallest, too.
+// Items are outer * inner. NaN is larger than all numbers. `nan_first`: it comes first, among the smallest, too.
 struct TopKPlan {
   DType dtype = DType::f32;
   bool largest = true;
@@ -27,6 +25,15 @@ struct TopKPlan {
   // An element and its place are one integer, the larger the earlier: the element in the upper half.
   int64_t key_bytes() const { return size_bytes(dtype) == 8 ? 16 : 8; }
   static const KernelDef& kernel();
+};
+
+struct TopKArgs {
+  void *x = nullptr, *values = nullptr, *indices = nullptr;  // values or null, indices or null
+  int64_t outer = 0, length = 0, inner = 0, k = 0;
+  static constexpr auto places() {
+    using A = TopKArgs;
+    return std::tuple(&A::x, &A::values, &A::indices, &A::outer, &A::length, &A::inner, &A::k);
+  }
 };
 
 Support lower_top_k(const Lowering& lowering, Prepared& prepared);

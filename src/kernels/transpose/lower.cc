@@ -24,16 +24,22 @@ Support lower_transpose(const Lowering& lowering, Prepared& prepared) {
   plan.rows = constant_or_zero(extents[last]), plan.columns = constant_or_zero(extents[run]);
   const size_t outer = 1 - run;  // of three loops
   const bool planes = extents.size() == 3;
-  const Dim numbers[] = {planes ? extents[outer] : Dim(1), extents[last], extents[run], planes ? from[outer] : Dim(0),
-                         planes ? to[outer] : Dim(0),      from[last],    to[run]};
-  std::vector<Extent> dims;
-  for (const Dim& number : numbers) dims.push_back(lowering.extent(number));
+  const Extent count = lowering.extent(planes ? extents[outer] : Dim(1)), rows = lowering.extent(extents[last]),
+               columns = lowering.extent(extents[run]), x_plane = lowering.extent(planes ? from[outer] : Dim(0)),
+               out_plane = lowering.extent(planes ? to[outer] : Dim(0)), x_row = lowering.extent(from[last]),
+               out_row = lowering.extent(to[run]);
   lowering.bind(step, node.operands[0]);
   lowering.bind(step, node.results[0]);
   step.plan = plan;
   step.lasting = true;
   prepared.place = [=](const RunSizes& sizes, StepCall& placed) {
-    std::ranges::transform(dims, placed.dims.begin(), [&](Extent e) { return sizes.of(e); });
+    placed.set(TransposeKernelArgs{.planes = sizes.of(count),
+                                   .rows = sizes.of(rows),
+                                   .columns = sizes.of(columns),
+                                   .x_plane = sizes.of(x_plane),
+                                   .out_plane = sizes.of(out_plane),
+                                   .x_row = sizes.of(x_row),
+                                   .out_row = sizes.of(out_row)});
     return Support{};
   };
   return {};

@@ -60,24 +60,25 @@ inline std::vector<float> run(const AttentionCase& c, const AttentionInputs& in,
   const int64_t q_row = c.heads * c.head_dim, kv_row = c.kv_heads * c.head_dim;
   Guarded out(static_cast<size_t>(c.batches * c.queries * q_row * size_bytes(c.result)));
   const auto bytes = [](const Tensor& t) { return const_cast<std::byte*>(t.data().bytes().data()); };
-  KernelArgs args;
-  args.pointers = {bytes(in.q), bytes(in.k), bytes(in.v), c.mask_shape.empty() ? nullptr : bytes(in.mask), out.data()};
   const std::vector<int64_t> strides = mask_strides(c);
-  args.dims = {c.batches,
-               c.queries,
-               c.keys,
-               q_row,
-               kv_row,
-               kv_row,
-               q_row,
-               strides[0],
-               strides[1],
-               strides[2],
-               c.keys - c.queries,
-               kSeesAll,
-               c.causal ? 0 : kSeesAll};
-  Guarded shared(static_cast<size_t>(attention_shared_bytes(plan, attention_shape(plan, target), args.dims)), 0);
-  args.pointers[6] = shared.data();
+  AttentionArgs args{.q = bytes(in.q),
+                     .k = bytes(in.k),
+                     .v = bytes(in.v),
+                     .mask = c.mask_shape.empty() ? nullptr : bytes(in.mask),
+                     .out = out.data(),
+                     .batches = c.batches,
+                     .queries = c.queries,
+                     .keys = c.keys,
+                     .q_row = q_row,
+                     .k_row = kv_row,
+                     .v_row = kv_row,
+                     .out_row = q_row,
+                     .mask_strides = {strides[0], strides[1], strides[2]},
+                     .first_position = c.keys - c.queries,
+                     .before = kSeesAll,
+                     .behind = c.causal ? 0 : kSeesAll};
+  Guarded shared(static_cast<size_t>(attention_shared_bytes(plan, attention_shape(plan, target), args)), 0);
+  args.shared = shared.data();
   AttentionPlan join = plan;
   join.task = AttentionPlan::Task::join;
   CompiledPlan(plan, target).run(args, chunk);

@@ -202,13 +202,14 @@ TEST(Attention, AnySplitOfTheItemsGivesTheSameBits) {
 TEST(Attention, LongKeysOfFewQueriesMakeWorkForManyThreads) {
   const AttentionPlan plan{.heads = 32, .kv_heads = 8, .head_dim = 128, .value_dim = 128, .splits = true};
   for (const Target& target : test_targets()) {
-    KernelArgs args{.dims = {1, 1, 4096}};
-    EXPECT_GE(launch(plan, target, args).items, 64);
-    args.dims[2] = 128;  // one range
-    EXPECT_EQ(launch(plan, target, args).items, 8);
-    args.dims[1] = 17, args.dims[2] = 4096;
-    EXPECT_EQ(launch(plan, target, args).items, 8 * args.dims[17]);
-    EXPECT_EQ(args.dims[17], 1);
+    const auto launched = [&](int64_t queries, int64_t keys) {
+      KernelArgs args = to_args(AttentionArgs{.batches = 1, .queries = queries, .keys = keys});
+      const int64_t items = launch(plan, target, args).items;
+      return std::pair(items, from_args<AttentionArgs>(args).ranges);
+    };
+    EXPECT_GE(launched(1, 4096).first, 64);
+    EXPECT_EQ(launched(1, 128), std::pair(int64_t{8}, int64_t{1}));
+    EXPECT_EQ(launched(17, 4096), std::pair(int64_t{8}, int64_t{1}));
   }
 }
 

@@ -4,8 +4,8 @@
 #include <string>
 
 #include "device/x86/amx/tile_rules.h"
-#include "kernels/block_gemm/plan.h"
 #include "device/x86/block_gemm/shape.h"
+#include "kernels/block_gemm/plan.h"
 #include "ops/calls.h"
 #include "ops/evaluate.h"
 #include "tests/device/x86/kernel_runner.h"
@@ -43,9 +43,10 @@ inline Tensor computed(const BlockGemmPlan& plan, const Target& target, const Te
   Guarded codes(x.data().size(), 1), scales(x.scales().size(), 1), out(static_cast<size_t>(m * plan.n) * 4);
   std::memcpy(codes.data(), x.data().bytes().data(), x.data().size());
   if (x.is_packed()) std::memcpy(scales.data(), x.scales().bytes().data(), x.scales().size());
-  KernelArgs args;
-  args.pointers = {codes.data(), const_cast<std::byte*>(panels.bytes().data()), out.data(), scales.data()};
-  args.dims[0] = m;
+  const BlockGemmArgs args{.a = codes.data(),
+                           .w = const_cast<std::byte*>(panels.bytes().data()),
+                           .epilogue = {out.data(), scales.data()},
+                           .m = m};
   kernel.run(args, chunk);
   EXPECT_TRUE(codes.intact() && scales.intact() && out.intact());
   const auto values = out.as<float>();

@@ -144,8 +144,7 @@ TEST(CodeMeaning, TensorsAndRowsOfEveryCodeDecodeAsTheFormatHasThem) {
                             .results = rows,
                             .rows = rows,
                             .ids_per_table = rows};
-      test::CompiledPlan(GatherPlan{.columns = columns, .table_format = name, .rows = rows}, target)
-          .run(to_args(args), 1);
+      test::CompiledPlan(GatherPlan{.columns = columns, .table_format = name, .rows = rows}, target).run(args, 1);
       for (size_t i = 0; i < want.size(); ++i) {
         ASSERT_TRUE(same(unpacked[i], want[i]))
             << name << " " << name_of(target) << ": " << unpacked[i] << ", not " << want[i];

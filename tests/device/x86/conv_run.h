@@ -78,16 +78,16 @@ struct ConvResult {
   bool intact;
 };
 
-// On the plane of `window`; for a plan for any plane, `args` have its sizes.
-inline ConvResult run(CompiledPlan& kernel, const ConvPlan& plan, const PlaneWindow& window, KernelArgs args,
+// On the plane of `window`; for a plan for any plane, `args` have its sizes, and for one with a code outside it, that.
+inline ConvResult run(CompiledPlan& kernel, const ConvPlan& plan, const PlaneWindow& window, ConvArgs args,
                       const Target& target, int64_t images, const Tensor& x, const Tensor& w, int64_t chunk = 0) {
   const Buffer weights = lay_out(plan, target, w, 1);
   const int64_t rows = images * window.out_height * window.out_width;
   Guarded out(static_cast<size_t>(rows * plan.groups * plan.product.n) * 4),
       in(x.data().size(), static_cast<size_t>(size_bytes(plan.product.a)));
   std::memcpy(in.data(), x.data().bytes().data(), x.data().size());
-  args.pointers = {in.data(), const_cast<std::byte*>(weights.bytes().data()), out.data(), args.pointers[3]};
-  args.dims[0] = rows, args.dims[1] = images;
+  args.x = in.data(), args.w = const_cast<std::byte*>(weights.bytes().data()), args.epilogue[0] = out.data();
+  args.rows = rows, args.images = images;
   kernel.run(args, chunk);
   const auto values = out.as<float>();
   return {{values.begin(), values.end()}, out.intact() && in.intact()};

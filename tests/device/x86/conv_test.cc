@@ -312,9 +312,9 @@ void expect_bits_of_own_code(const ConvCase& c, std::span<const ConvCase> planes
       ConvPlan own = plan_of(plane, a, like.product.w);
       own.method = like.method, own.product.w_format = like.product.w_format, own.leaves_plane = like.leaves_plane;
       own = for_target(own, target);
-      KernelArgs args;
+      ConvArgs args;
       ConvPlan any = own;
-      for_any_plane(any, args.dims);
+      for_any_plane(any, args.window);
       if (!general) general.emplace(any, target), text = KernelPlan(any).text();
       ASSERT_EQ(KernelPlan(any).text(), text) << to_string(plane);
       ASSERT_EQ(prepack_key(any, target), prepack_key(own, target)) << to_string(plane);
@@ -417,8 +417,8 @@ TEST(ConvOfAnyPlane, WeightsThatAreNotFinite) {
     const Tensor w = Tensor::from_floats(DType::f32, w_shape(c), weights);
     const Tensor x = random_tensor(DType::f32, x_shape(plane), rng);
     ConvPlan own = plan_of(plane, DType::f32, DType::f32), any = own;
-    KernelArgs args;
-    for_any_plane(any, args.dims);
+    ConvArgs args;
+    for_any_plane(any, args.window);
     CompiledPlan general(any, host_target());
     const auto want = run(own, host_target(), plane.images, x, w).values,
                got = run(general, any, own.window, args, host_target(), plane.images, x, w).values;
@@ -433,8 +433,8 @@ TEST(ConvOfAnyPlane, HasATileForEveryStripOfEveryPlane) {
     for (int64_t outputs : {16, 32, 48})
       for (int shrink : {0, 1, 3}) {
         ConvPlan any = plan_of({.outputs = outputs}, DType::f32, DType::f32);
-        KernelDims dims{};
-        for_any_plane(any, dims);
+        WindowSizes sizes;
+        for_any_plane(any, sizes);
         const int most = conv_shape(any, target, shrink).gemm.rows;
         const std::set<ConvTile> tiles = tiles_of_any_plane(any, target, shrink);
         for (int64_t width = 1; width < 200; ++width)
@@ -542,8 +542,7 @@ TEST(Conv, ACodeStandsOutsideThePlane) {
         const Tensor w = Tensor::of<int64_t>(w_shape(c), weights).converted(DType::i8);
         const ConvPlan chosen = for_target(plan, target);
         CompiledPlan kernel(chosen, target);
-        KernelArgs args;
-        args.pointers[3] = &code;
+        const ConvArgs args{.epilogue = {nullptr, &code}};
         const ConvResult got = run(kernel, chosen, plan.window, args, target, c.images,
                                    Tensor::of<int64_t>(x_shape(c), x).converted(dtype), w);
         const std::vector<Products> want = reference(plan_of(around, dtype, DType::i8), c.images,

@@ -48,7 +48,7 @@ void check_packed(const std::string& name, int64_t columns, const Target& target
                         .results = std::ssize(ids),
                         .rows = kRows,
                         .ids_per_table = std::ssize(ids)};
-  CompiledPlan(plan, target).run(to_args(args), 3);
+  CompiledPlan(plan, target).run(args, 3);
   for (size_t i = 0; i < ids.size(); ++i)
     for (int64_t c = 0; c < columns; ++c) {
       const int64_t row = ids[i] < 0 ? ids[i] + kRows : ids[i];
@@ -95,7 +95,7 @@ TEST(Gather, PlainRowsAreCopiedAndConverted) {
                           .rows = kRows,
                           .ids_per_table = 3};
     CompiledPlan({GatherPlan{.columns = kColumns, .table = DType::bf16, .table_format = "", .ids = DType::i32}}, target)
-        .run(to_args(args));
+        .run(args);
     for (int64_t c = 0; c < kColumns; ++c) {
       EXPECT_EQ(out.as<float>()[static_cast<size_t>(c)], bf16_to_f32(table[static_cast<size_t>(3 * kColumns + c)]));
       EXPECT_EQ(out.as<float>()[static_cast<size_t>(kColumns + c)],
@@ -113,7 +113,7 @@ TEST(Gather, TablesOneBehindTheOther) {
     Guarded out(2 * 2 * 5 * 4);
     const GatherArgs args{
         .table = tables.data(), .ids = ids.data(), .out = out.data(), .results = 4, .rows = 3, .ids_per_table = 2};
-    CompiledPlan(plan, target).run(to_args(args), 3);
+    CompiledPlan(plan, target).run(args, 3);
     const int first[] = {10, 0, 25, 15};  // of each row
     for (size_t i = 0; i < 20; ++i) EXPECT_EQ(out.as<int32_t>()[i], first[i / 5] + static_cast<int>(i % 5)) << i;
     EXPECT_TRUE(out.intact());

@@ -94,9 +94,13 @@ TEST(GemmOfCodes, NothingBehindTheRowsIsRead) {
         const Buffer weights = lay_out(plan, target, w, 1);
         AtTheEdge rows(a.data().bytes());
         std::vector<float> sums(17 * 20);
-        KernelArgs args;
-        args.pointers = {rows.data(), const_cast<std::byte*>(weights.bytes().data()), sums.data()};
-        args.dims = {17, 1, 0, 0, 0, k, 0, 1};
+        const GemmArgs args{.a = rows.data(),
+                            .w = const_cast<std::byte*>(weights.bytes().data()),
+                            .epilogue = {sums.data()},
+                            .m = 17,
+                            .batches = 1,
+                            .a_row = k,
+                            .inner_batches = 1};
         CompiledPlan(plan, target).run(args);
         const std::vector<Products> want = reference_products(a, w);
         for (size_t i = 0; i < sums.size(); ++i)

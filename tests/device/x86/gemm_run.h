@@ -7,9 +7,9 @@
 
 #include "base/philox.h"
 #include "device/x86/amx/tile_rules.h"
-#include "ir/tensor.h"
 #include "device/x86/gemm/prepack.h"
 #include "device/x86/gemm/shape.h"
+#include "ir/tensor.h"
 #include "tests/device/x86/kernel_runner.h"
 #include "tests/support/bound.h"
 
@@ -31,11 +31,16 @@ inline Tensor small_integers(DType dtype, std::vector<int64_t> shape, Philox& rn
 inline std::vector<float> product_of_two(CompiledPlan& compiled, const Tensor& a, const Tensor& w,
                                          const std::array<int64_t, 3>& sizes) {
   Guarded out(static_cast<size_t>(sizes[0] * sizes[1]) * 4);
-  KernelArgs args;
-  args.pointers = {const_cast<std::byte*>(a.data().bytes().data()), const_cast<std::byte*>(w.data().bytes().data()),
-                   out.data()};
-  args.dims = {sizes[0], 1, 0, 0, 0, a.dim(1), w.dim(1), 1};
-  args.dims[kGemmN] = sizes[1], args.dims[kGemmK] = sizes[2];
+  const GemmArgs args{.a = const_cast<std::byte*>(a.data().bytes().data()),
+                      .w = const_cast<std::byte*>(w.data().bytes().data()),
+                      .epilogue = {out.data()},
+                      .m = sizes[0],
+                      .batches = 1,
+                      .a_row = a.dim(1),
+                      .w_row = w.dim(1),
+                      .inner_batches = 1,
+                      .n = sizes[1],
+                      .k = sizes[2]};
   compiled.run(args, 1);
   EXPECT_TRUE(out.intact());
   const auto values = out.as<float>();
@@ -112,9 +117,13 @@ class GemmRunner {
     const int64_t m = a.dim(0);
     Guarded out(static_cast<size_t>(m * plan_.n) * 4), in(a.data().size(), static_cast<size_t>(size_bytes(plan_.a)));
     std::memcpy(in.data(), a.data().bytes().data(), a.data().size());
-    KernelArgs args;
-    args.pointers = {in.data(), const_cast<std::byte*>(weights_.bytes().data()), out.data()};
-    args.dims = {m, 1, 0, 0, 0, plan_.k, 0, 1};
+    const GemmArgs args{.a = in.data(),
+                        .w = const_cast<std::byte*>(weights_.bytes().data()),
+                        .epilogue = {out.data()},
+                        .m = m,
+                        .batches = 1,
+                        .a_row = plan_.k,
+                        .inner_batches = 1};
     kernel_.run(args, chunk);
     intact_ = out.intact() && in.intact();
     const auto values = out.as<float>();

@@ -116,11 +116,16 @@ TEST(Gemm, CodeForAnyExtentsOfActivationsGivesTheBitsOfCodeForThese) {
               only.rows = only_rows(only, target, m);
               const auto run = [&](CompiledPlan& compiled) {
                 Guarded out(static_cast<size_t>(m * n) * 4);
-                KernelArgs args;
-                args.pointers = {const_cast<std::byte*>(a.data().bytes().data()),
-                                 const_cast<std::byte*>(w.data().bytes().data()), out.data()};
-                args.dims = {m, 1, 0, 0, 0, k, weights == GemmPlan::Weights::activation_nk ? k : n, 1};
-                args.dims[kGemmN] = n, args.dims[kGemmK] = k;
+                const GemmArgs args{.a = const_cast<std::byte*>(a.data().bytes().data()),
+                                    .w = const_cast<std::byte*>(w.data().bytes().data()),
+                                    .epilogue = {out.data()},
+                                    .m = m,
+                                    .batches = 1,
+                                    .a_row = k,
+                                    .w_row = weights == GemmPlan::Weights::activation_nk ? k : n,
+                                    .inner_batches = 1,
+                                    .n = n,
+                                    .k = k};
                 compiled.run(args);
                 EXPECT_TRUE(out.intact());
                 const auto values = out.as<float>();
@@ -244,13 +249,14 @@ TEST(GemmEpilogue, OperandsOfEveryAccessAndSeveralResults) {
       Guarded f32_out(static_cast<size_t>(kM * n) * 4), bf16_out(static_cast<size_t>(kM * n) * 2),
           f16_out(static_cast<size_t>(kM * n) * 2);
       const auto in = [](const Tensor& t) { return const_cast<std::byte*>(t.data().bytes().data()); };
-      KernelArgs args;
-      args.pointers = {in(a),          const_cast<std::byte*>(packed.bytes().data()),
-                       in(bias),       in(full),
-                       in(row),        const_cast<float*>(&factor),
-                       f32_out.data(), bf16_out.data(),
-                       f16_out.data()};
-      args.dims = {kM, 1, 0, 0, 0, kK, 0, 1};
+      const GemmArgs args{.a = in(a),
+                          .w = const_cast<std::byte*>(packed.bytes().data()),
+                          .epilogue = {in(bias), in(full), in(row), const_cast<float*>(&factor), f32_out.data(),
+                                       bf16_out.data(), f16_out.data()},
+                          .m = kM,
+                          .batches = 1,
+                          .a_row = kK,
+                          .inner_batches = 1};
       CompiledPlan(plan, target).run(args);
       ASSERT_TRUE(f32_out.intact() && bf16_out.intact() && f16_out.intact());
       const std::vector<Products> sums = reference_products(a, w);
@@ -282,21 +288,17 @@ TEST(GemmActivations, BatchesWithStrides) {
           plan.weights = weights;
           plan.result_row_stride = n == 7 ? kHeads * n : GemmPlan::kAnyStride;
           Guarded out(static_cast<size_t>(kBatches * m * kHeads * n) * 4);
-          KernelArgs args;
-          args.pointers = {const_cast<std::byte*>(a.data().bytes().data()),
-                           const_cast<std::byte*>(w.data().bytes().data()), out.data()};
-          args.dims = {m,
-                       kBatches * kHeads,
-                       m * kHeads * k,
-                       w_rows * kHeads * w_columns,
-                       m * kHeads * n,
-                       kHeads * k,
-                       kHeads * w_columns,
-                       kHeads,
-                       k,
-                       w_columns,
-                       n};
-          args.dims[kGemmFullStrides] = kHeads * n;  // where it is any
+          const GemmArgs args{.a = const_cast<std::byte*>(a.data().bytes().data()),
+                              .w = const_cast<std::byte*>(w.data().bytes().data()),
+                              .epilogue = {out.data()},
+                              .m = m,
+                              .batches = kBatches * kHeads,
+                              .batch_strides = {m * kHeads * k, w_rows * kHeads * w_columns, m * kHeads * n},
+                              .a_row = kHeads * k,
+                              .w_row = kHeads * w_columns,
+                              .inner_batches = kHeads,
+                              .inner_strides = {k, w_columns, n},
+                              .full_strides = {kHeads * n}};  // where it is any
           CompiledPlan(for_target(plan, target), target).run(args, 2);
           ASSERT_TRUE(out.intact());
           const std::vector<float> x = a.to_floats(), y = w.to_floats();

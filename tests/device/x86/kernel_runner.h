@@ -68,6 +68,10 @@ class CompiledPlan {
     kernel_ = function_of(library_.compile(std::span(&plan_, 1))[0]);
   }
   // All items, in pieces of `chunk` (0: one piece).
+  template <HasPlaces Args>
+  void run(const Args& args, int64_t chunk = 0) {
+    run(to_args(args), chunk);
+  }
   void run(KernelArgs args, int64_t chunk = 0) {
     const Launch call = launch(plan_, target_, args);
     const int64_t items = call.items;

@@ -112,7 +112,7 @@ TEST(Pointwise, StridedAndBroadcastOperandsOfThreeAxes) {
       Guarded out(a.size() * 4), flags(a.size());
       const PointwiseKernelArgs args{.values = {a.data(), b.data(), out.data(), flags.data()},
                                      .sizes = {I, J, K, /*a*/ 1, I, I * J, /*b*/ 0, 1, 0}};
-      kernel.run(to_args(args), chunk);
+      kernel.run(args, chunk);
       for (int64_t i = 0; i < I; ++i)
         for (int64_t j = 0; j < J; ++j)
           for (int64_t k = 0; k < K; ++k) {

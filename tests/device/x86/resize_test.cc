@@ -36,10 +36,7 @@ TEST(Resize, WeightedSumsStayWithinTheBoundAndTheirMemoryInAnyPieces) {
         CompiledPlan kernel(plan, target);
         for (int64_t chunk : {0, 3}) {
           Guarded out(static_cast<size_t>(2 * 4 * 9 * channels) * 4);
-          KernelArgs args;
-          args.pointers = {in.data(), out.data()};
-          args.dims = {2};
-          kernel.run(args, chunk);
+          kernel.run(ResizeArgs{.x = in.data(), .out = out.data(), .images = 2}, chunk);
           for (int64_t i = 0; i < 2 * 4 * 9 * channels; ++i) {
             const int64_t c = i % channels, column = i / channels % 9, row = i / channels / 9;
             double sum = 0, size = 0;
@@ -67,22 +64,17 @@ TEST(ResizeOfAnyPlane, HasTheBitsOfCodeForEachPlane) {
         ResizePlan own{.x = dtype, .height = height, .width = width, .channels = channels};
         own.rows = random_axis(height, height + 2, 3, rng), own.columns = random_axis(width, 2 * width + 1, 2, rng);
         ResizePlan any = own;
-        KernelArgs args;
-        ResizeTables tables = for_any_plane(any, args.dims);
+        ResizeArgs args{.images = 2};
+        ResizeTables tables = for_any_plane(any, args);
         if (!general) general.emplace(any, target);
         const Tensor x = random_tensor(dtype, {2, height, width, channels}, rng);
         AtTheEdge in(x.data().bytes());
         const auto bytes = static_cast<size_t>(2 * (height + 2) * (2 * width + 1) * channels) * 4;
         Guarded want(bytes), got(bytes);
-        KernelArgs own_args{.pointers = {in.data(), want.data()}, .dims = {2}};
-        CompiledPlan(own, target).run(own_args);
-        args.dims[0] = 2;
-        args.pointers = {in.data(),
-                         got.data(),
-                         tables.rows.positions.data(),
-                         tables.rows.weights.data(),
-                         tables.columns.positions.data(),
-                         tables.columns.weights.data()};
+        CompiledPlan(own, target).run(ResizeArgs{.x = in.data(), .out = want.data(), .images = 2});
+        args.x = in.data(), args.out = got.data();
+        args.row_positions = tables.rows.positions.data(), args.row_weights = tables.rows.weights.data();
+        args.column_positions = tables.columns.positions.data(), args.column_weights = tables.columns.weights.data();
         general->run(args, 3);
         EXPECT_EQ(std::memcmp(got.data(), want.data(), bytes), 0) << height << " x " << width;
         EXPECT_TRUE(got.intact());

@@ -62,13 +62,14 @@ TEST(Row, ResultsLieAsFarApartAsTheirStrides) {
       std::vector<float> x = numbers(kRows * length, 1), scale = numbers(length, 2), bias = numbers(length, 3);
       std::vector<float> y(x.size()), mean(kRows), far_y(static_cast<size_t>(kRows * pitch), 9),
           far_mean(static_cast<size_t>(kRows * kMeans), 9);
-      KernelArgs args;
-      args.pointers = {x.data(), scale.data(), bias.data(), y.data(), mean.data()};
-      args.dims = {kRows, length, length};
+      RowArgs args{.values = {x.data(), scale.data(), bias.data(), y.data(), mean.data()},
+                   .rows = kRows,
+                   .length = length,
+                   .strides = {length}};
       dense_kernel.run(args);
-      args.pointers[3] = far_y.data(), args.pointers[4] = far_mean.data();
-      args.dims[static_cast<size_t>(row_results_dim(apart))] = pitch;
-      args.dims[static_cast<size_t>(row_results_dim(apart)) + 1] = kMeans;
+      args.values[3] = far_y.data(), args.values[4] = far_mean.data();
+      args.strides[apart.result_at(0)] = pitch;
+      args.strides[apart.result_at(1)] = kMeans;
       kernel.run(args);
       for (int64_t r = 0; r < kRows; ++r) {
         for (int64_t i = 0; i < pitch; ++i)
@@ -87,9 +88,7 @@ TEST(Row, SoftmaxSumsToOneAndMatchesDouble) {
     for (int64_t length : kLengths) {
       std::vector<float> x = numbers(5 * length, 1);
       Guarded y(x.size() * 4);
-      KernelArgs args;
-      args.pointers = {x.data(), y.data()};
-      args.dims = {5, length, length, 0};
+      const RowArgs args{.values = {x.data(), y.data()}, .rows = 5, .length = length, .strides = {length, 0}};
       kernel.run(args);
       for (int64_t r = 0; r < 5; ++r) {
         const float* row = x.data() + r * length;
@@ -115,9 +114,10 @@ TEST(Row, LayerNormWithSharedScaleBiasAndARowScalarResult) {
     for (int64_t length : kLengths) {
       std::vector<float> x = numbers(3 * length, 2), scale = numbers(length, 3), bias = numbers(length, 4);
       Guarded y(x.size() * 4), means(3 * 4);
-      KernelArgs args;
-      args.pointers = {x.data(), scale.data(), bias.data(), y.data(), means.data()};
-      args.dims = {3, length, length, 0, 0};
+      const RowArgs args{.values = {x.data(), scale.data(), bias.data(), y.data(), means.data()},
+                         .rows = 3,
+                         .length = length,
+                         .strides = {length, 0, 0}};
       kernel.run(args, 2);
       for (int64_t r = 0; r < 3; ++r) {
         const float* row = x.data() + r * length;
@@ -166,9 +166,10 @@ TEST(Row, SmallIntegersAreExactAndPiecesDoNotMatter) {
     CompiledPlan kernel(plan, target);
     for (int64_t chunk : {0, 1, 4}) {
       Guarded sums(kRows * 4), largest(kRows * 4), least(kRows * 4);
-      KernelArgs args;
-      args.pointers = {x.data(), sums.data(), largest.data(), least.data()};
-      args.dims = {kRows, kLength, kLength, 0};
+      const RowArgs args{.values = {x.data(), sums.data(), largest.data(), least.data()},
+                         .rows = kRows,
+                         .length = kLength,
+                         .strides = {kLength, 0}};
       kernel.run(args, chunk);
       for (int64_t r = 0; r < kRows; ++r) {
         const auto at = static_cast<size_t>(r);
@@ -204,9 +205,10 @@ TEST(Row, PeriodsRepeatAnOperandAndRowScalarsHoldForTheWholeRow) {
     CompiledPlan kernel(plan, target);
     for (int64_t chunk : {0, 1, 5}) {
       Guarded y(x.size() * 4);
-      KernelArgs args;
-      args.pointers = {x.data(), p.data(), s.data(), y.data()};
-      args.dims = {kRows, kLength, kLength, kLength, 1, 0, 3, 0};
+      const RowArgs args{.values = {x.data(), p.data(), s.data(), y.data()},
+                         .rows = kRows,
+                         .length = kLength,
+                         .strides = {kLength, kLength, 1, 0, 3, 0}};
       kernel.run(args, chunk);
       for (int64_t r = 0; r < kRows; ++r)
         for (int64_t i = 0; i < kLength; ++i) {
@@ -225,9 +227,7 @@ TEST(Row, TheIndexCountsThroughAllRows) {
     CompiledPlan kernel(plan, target);
     std::vector<float> x = numbers(3 * 37, 1);
     Guarded y(x.size() * 4);
-    KernelArgs args;
-    args.pointers = {x.data(), y.data()};
-    args.dims = {3, 37, 37, 0};
+    const RowArgs args{.values = {x.data(), y.data()}, .rows = 3, .length = 37, .strides = {37, 0}};
     kernel.run(args, 2);
     for (size_t i = 0; i < x.size(); ++i) ASSERT_EQ(y.as<float>()[i], static_cast<float>(i));
     EXPECT_TRUE(y.intact());

@@ -20,9 +20,15 @@ void expect_transposed(int64_t planes, int64_t rows, int64_t columns, const Targ
   for (size_t i = 0; i < x.size(); ++i) x[i] = static_cast<T>(i * 7 + 1);
   AtTheEdge in(std::as_bytes(std::span(x)));
   Guarded out(x.size() * sizeof(T));
-  KernelArgs args;
-  args.pointers = {in.data(), out.data()};
-  args.dims = {planes, rows, columns, rows * columns, rows * columns, columns, rows};
+  const KernelArgs args = to_args(TransposeKernelArgs{.x = in.data(),
+                                                      .out = out.data(),
+                                                      .planes = planes,
+                                                      .rows = rows,
+                                                      .columns = columns,
+                                                      .x_plane = rows * columns,
+                                                      .out_plane = rows * columns,
+                                                      .x_row = columns,
+                                                      .out_row = rows});
   CompiledPlan(plan, target).run(args, 2);
   for (int64_t p = 0; p < planes; ++p)
     for (int64_t i = 0; i < rows; ++i)

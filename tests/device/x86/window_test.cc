@@ -121,14 +121,15 @@ Tensor plane_tensor(const Places& at, int64_t channels, DType dtype, Philox& rng
 // The first result of a kernel, from an x beside which nothing can be read. For a plan for any plane, `args` have the
 // sizes of `at`.
 template <class T>
-std::vector<T> run(CompiledPlan& kernel, const ReduceWindowPlan& plan, KernelArgs args, const Target& target,
+std::vector<T> run(CompiledPlan& kernel, const ReduceWindowPlan& plan, ReduceWindowArgs args, const Target& target,
                    const Places& at, const Tensor& x, const Tensor* w = nullptr, int64_t chunk = 0,
                    AtTheEdge::Side side = AtTheEdge::Side::end) {
   const Buffer weights = w ? lay_out(plan, target, *w, 1) : Buffer();
   AtTheEdge in(x.data().bytes(), side);
   Guarded out(static_cast<size_t>(results_of(at, plan.channels)) * sizeof(T));
-  args.pointers = {in.data(), w ? const_cast<std::byte*>(weights.bytes().data()) : nullptr, out.data()};
-  args.dims[0] = at.images;
+  args.x = in.data(), args.w = w ? const_cast<std::byte*>(weights.bytes().data()) : nullptr;
+  args.epilogue[0] = out.data();
+  args.images = at.images;
   kernel.run(args, chunk);
   EXPECT_TRUE(out.intact());
   return {out.as<T>().begin(), out.as<T>().end()};
@@ -300,16 +301,10 @@ TEST(Window, ProgramsReadTapsAndOperandsOfEveryAccess) {
       });
       CompiledPlan kernel(plan, target);
       Guarded first(sums.size() * 4), second(sums.size() * 2, 2);
-      KernelArgs args;
-      args.pointers = {const_cast<std::byte*>(x.data().bytes().data()),
-                       nullptr,
-                       full.mutable_data(),
-                       row.mutable_data(),
-                       column.mutable_data(),
-                       scalar.mutable_data(),
-                       first.data(),
-                       second.data()};
-      args.dims[0] = 2;
+      const ReduceWindowArgs args{.x = const_cast<std::byte*>(x.data().bytes().data()),
+                                  .epilogue = {full.mutable_data(), row.mutable_data(), column.mutable_data(),
+                                               scalar.mutable_data(), first.data(), second.data()},
+                                  .images = 2};
       kernel.run(args);
       EXPECT_TRUE(first.intact() && second.intact());
       const std::vector<float> columns = column.to_floats();
@@ -371,15 +366,14 @@ TEST(Window, SumsOfCodesAreExactWhateverLiesOutside) {
             const std::vector<int32_t> want = sums_of_codes(at, channels, x, w, has_zero ? zero.to_integers()[0] : 0);
             for (bool any_plane : {false, true}) {
               ReduceWindowPlan placed = plan;
-              KernelArgs args;
-              if (any_plane) for_any_plane(placed, args.dims);
+              ReduceWindowArgs args{.images = at.images};
+              if (any_plane) for_any_plane(placed, args);
               CompiledPlan kernel(placed, target);
               const Buffer weights = lay_out(placed, target, w, 1);
               AtTheEdge in(x.data().bytes(), AtTheEdge::Side::end);
               Guarded out(want.size() * sizeof(int32_t));
-              args.pointers = {in.data(), const_cast<std::byte*>(weights.bytes().data()), out.data(),
-                               const_cast<std::byte*>(zero.data().bytes().data())};
-              args.dims[0] = at.images;
+              args.x = in.data(), args.w = const_cast<std::byte*>(weights.bytes().data());
+              args.epilogue = {out.data(), const_cast<std::byte*>(zero.data().bytes().data())};
               kernel.run(args, 0);
               EXPECT_TRUE(out.intact());
               const auto got = out.as<int32_t>();
@@ -432,8 +426,8 @@ void expect_bits_of_own_code(const ReduceWindowPlan& like, std::span<const Place
     for (const Places& at : planes) {
       ReduceWindowPlan own = like, any = like;
       own.plane = any.plane = at.plane;
-      KernelArgs args;
-      for_any_plane(any, args.dims, {}, any_kernel);
+      ReduceWindowArgs args;
+      for_any_plane(any, args, {}, any_kernel);
       if (!general) general.emplace(any, target), text = KernelPlan(any).text();
       ASSERT_EQ(KernelPlan(any).text(), text) << at.plane.to_text();
       const Tensor x = plane_tensor(at, like.channels, like.x, rng, false);
@@ -507,8 +501,8 @@ TEST(WindowOfAnyPlane, CountsTapsInThePlaneAndInThePaddingThatCounts) {
           own.taps_down.push_back(count(i, height, counted.top, counted.bottom));
         for (int64_t i = 0; i < at.plane.out_width; ++i)
           own.taps_across.push_back(count(i, width, counted.left, counted.right));
-        KernelArgs args;
-        for_any_plane(any, args.dims, counted);
+        ReduceWindowArgs args;
+        for_any_plane(any, args, counted);
         if (!general) general.emplace(any, target);
         const Tensor x = plane_tensor(at, 20, DType::f32, rng, false);
         const auto want = run<float>(own, target, at, x), got = run<float>(*general, any, args, target, at, x);

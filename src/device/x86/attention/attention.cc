@@ -9,20 +9,18 @@
 namespace hone {
 namespace {
 
-constexpr size_t kResult = 4, kSinks = 5, kShared = 6;  // in pointers
-
 // Items are handed out together until they take about 20 us.
-Launch launch(const AttentionPlan& plan, const Target& target, KernelArgs& args) {
+Launch launch(const AttentionPlan& plan, const Target& target, AttentionArgs& args) {
   const AttentionShape shape = attention_shape(plan, target);
-  const AttentionItems items = attention_items(plan, shape, args.dims[0], args.dims[1], args.dims[2]);
+  const AttentionItems items = attention_items(plan, shape, args.batches, args.queries, args.keys);
   const int64_t sharing = plan.heads / plan.kv_heads;
-  args.dims[13] = items.heads, args.dims[14] = items.queries;
-  args.dims[15] = args.dims[1] * sharing <= attention_rows_in_rows(plan, args.dims[2]);
-  args.dims[16] = items.per_head, args.dims[17] = items.ranges, args.dims[18] = items.range_keys;
+  args.item_heads = items.heads, args.item_queries = items.queries;
+  args.in_rows = args.queries * sharing <= attention_rows_in_rows(plan, args.keys);
+  args.strip_rows = items.per_head, args.ranges = items.ranges, args.range_keys = items.range_keys;
   if (plan.task == AttentionPlan::Task::join)
     return {.items = items.ranges > 1 ? items.count : 0, .scratch_bytes = shape.scratch_bytes};
-  const double flops = 2.0 * static_cast<double>(items.heads * std::min(items.queries, args.dims[1])) *
-                       static_cast<double>(std::clamp<int64_t>(args.dims[2], 1, items.range_keys)) *
+  const double flops = 2.0 * static_cast<double>(items.heads * std::min(items.queries, args.queries)) *
+                       static_cast<double>(std::clamp<int64_t>(args.keys, 1, items.range_keys)) *
                        (plan.head_dim + plan.value_dim);
   return {.items = items.count * items.ranges,
           .items_per_chunk = std::max<int64_t>(1, static_cast<int64_t>((1 << 20) / std::max(1.0, flops))),
@@ -71,7 +69,8 @@ void add_join(Prepared& prepared, AttentionPlan plan) {
   const StepDraft& step = prepared.step();
   StepDraft join = step;
   for (PointerBinding& pointer : join.pointers) pointer = {};
-  for (size_t read : {kResult, kSinks, kShared}) join.pointers[read] = step.pointers[read];
+  for (size_t read : {place_of<&AttentionArgs::out>, place_of<&AttentionArgs::sinks>, place_of<&AttentionArgs::shared>})
+    join.pointers[read] = step.pointers[read];
   plan.task = AttentionPlan::Task::join;
   plan.k_format.clear(), plan.v_format.clear(), plan.page_rows = 0;
   join.plan = plan;
@@ -87,24 +86,24 @@ Support adapt(const X86Device& device, const Lowering& lowering, Prepared& prepa
       may_split(plan, device.target(), lowering.shape(node.operands[0])[1], lowering.shape(node.operands[1])[1]);
   if (!plan.splits) return {};
   step.plan = plan;
-  step.pointers[kShared].plane = Plane::shared;
+  step.pointers[place_of<&AttentionArgs::shared>].plane = Plane::shared;
   add_join(prepared, plan);
   prepared.place = [plan, shape = attention_shape(plan, device.target()), fill = std::move(prepared.place)](
                        const RunSizes& sizes, StepCall& placed) {
     if (Support r = fill(sizes, placed); !r.supported()) return r;
-    placed.shared_bytes = attention_shared_bytes(plan, shape, placed.dims);
+    placed.shared_bytes = attention_shared_bytes(plan, shape, placed.args<AttentionArgs>());
     return Support{};
   };
   return {};
 }
 
-constexpr X86KernelClass<AttentionPlan> kAttention{.adapt = adapt,
-                                                   .supports = attention_support,
-                                                   .launch = launch,
-                                                   .describe = describe,
-                                                   .emit = emit_attention,
-                                                   .can_shrink = can_shrink,
-                                                   .speed = speed};
+constexpr X86KernelClass<AttentionPlan, AttentionArgs> kAttention{.adapt = adapt,
+                                                                  .supports = attention_support,
+                                                                  .launch = launch,
+                                                                  .describe = describe,
+                                                                  .emit = emit_attention,
+                                                                  .can_shrink = can_shrink,
+                                                                  .speed = speed};
 
 }  // namespace
 

@@ -17,6 +17,7 @@ namespace {
 
 using llvm::Function;
 using llvm::Value;
+using A = AttentionArgs;
 
 // void(from, row_bytes, rows): asks for `bytes` of each row, to be read later or written soon.
 Function* emit_prefetch_rows(Emitter& e, const std::string& symbol, int64_t bytes, bool to_write = false) {
@@ -53,21 +54,22 @@ class AttentionKernel {
     allow_spills(frame_.function);
     if (s_.tiles && !joins) tile_state_ = tile_state(e);
     const int64_t sharing = plan.heads / plan.kv_heads;
-    in_rows_ = e.b.CreateICmpNE(dim(15), e.num(0));
-    Value *of_queries = rounds(dim(1), dim(14)), *of_heads = rounds(e.num(sharing), dim(13));
-    is_split_ = plan.splits ? e.b.CreateICmpUGT(dim(17), e.num(1)) : e.b.getFalse();
+    in_rows_ = e.b.CreateICmpNE(size<&A::in_rows>(), e.num(0));
+    Value *of_queries = rounds(size<&A::queries>(), size<&A::item_queries>()),
+          *of_heads = rounds(e.num(sharing), size<&A::item_heads>());
+    is_split_ = plan.splits ? e.b.CreateICmpUGT(size<&A::ranges>(), e.num(1)) : e.b.getFalse();
     const auto item_at = [&](Value* number) {
       Value *part = e.b.CreateUDiv(number, ranges(joins)), *range = e.b.CreateURem(number, ranges(joins));
       Value *queries = e.b.CreateURem(part, of_queries), *rest = e.b.CreateUDiv(part, of_queries);
       Value *heads = e.b.CreateURem(rest, of_heads), *group = e.b.CreateUDiv(rest, of_heads);
       Item i;
       i.b = e.b.CreateUDiv(group, e.num(plan.kv_heads)), i.group = e.b.CreateURem(group, e.num(plan.kv_heads));
-      Value* head = e.b.CreateMul(heads, dim(13));
-      i.heads = e.smaller(dim(13), e.b.CreateSub(e.num(sharing), head));
+      Value* head = e.b.CreateMul(heads, size<&A::item_heads>());
+      i.heads = e.smaller(size<&A::item_heads>(), e.b.CreateSub(e.num(sharing), head));
       i.first_head = e.b.CreateAdd(e.times(i.group, sharing), head);
-      i.first = e.b.CreateMul(queries, dim(14));
-      i.queries = e.smaller(dim(14), e.b.CreateSub(dim(1), i.first));
-      i.first_key = plan.splits ? e.b.CreateMul(range, dim(18)) : e.num(0);
+      i.first = e.b.CreateMul(queries, size<&A::item_queries>());
+      i.queries = e.smaller(size<&A::item_queries>(), e.b.CreateSub(size<&A::queries>(), i.first));
+      i.first_key = plan.splits ? e.b.CreateMul(range, size<&A::range_keys>()) : e.num(0);
       i.state = plan.splits ? e.b.CreateMul(number, strips_of_item()) : e.num(0);
       return i;
     };
@@ -141,18 +143,22 @@ class AttentionKernel {
     result_ = emit_tile(e_, symbol + "_result", result);
   }
 
-  Value* dim(int i) { return e_.kernel_dim(frame_, i); }
+  template <auto Member>
+  Value* size(int i = 0) {
+    return e_.size<Member>(frame_, i);
+  }
   Value* rounds(Value* all, Value* each) {
     return e_.b.CreateUDiv(e_.b.CreateAdd(all, e_.b.CreateSub(each, e_.num(1))), each);
   }
   void call(Function* f, std::initializer_list<Value*> arguments) {
     e_.b.CreateCall(f, llvm::ArrayRef<Value*>(arguments.begin(), arguments.size()));
   }
-  // First element of head h of `columns` in row s of batch b of an operand with `rows` rows of dims[stride] elements.
+  // First element of head h of `columns` in row s of batch b of an operand with `rows` rows, whose stride has this
+  // place.
   Value* head_pointer(int pointer, Value* b, Value* rows, Value* s, int stride, Value* h, int64_t columns,
                       int64_t element_bytes) {
     Value* row = e_.b.CreateAdd(e_.b.CreateMul(b, rows), s);
-    Value* elements = e_.b.CreateAdd(e_.b.CreateMul(row, dim(stride)), e_.times(h, columns));
+    Value* elements = e_.b.CreateAdd(e_.b.CreateMul(row, e_.kernel_dim(frame_, stride)), e_.times(h, columns));
     return e_.at(e_.kernel_pointer(frame_, pointer), e_.times(elements, element_bytes));
   }
   Value* scratch(int64_t offset) { return e_.at(frame_.scratch, offset); }
@@ -169,7 +175,7 @@ class AttentionKernel {
     e_.loop(e_.num(0), runs, 1, {}, [&](Value* i, const Values&) {
       e_.loop(e_.num(0), of_run, 1, {}, [&](Value* j, const Values&) {
         Strip strip;
-        strip.places = {e_.times(j, s_.rows), dim(16)};
+        strip.places = {e_.times(j, s_.rows), size<&A::strip_rows>()};
         strip.number = e_.b.CreateAdd(e_.b.CreateMul(i, of_run), j);
         strip.h = e_.b.CreateAdd(item.first_head, i);
         strip.rows = e_.smaller(e_.num(s_.rows), e_.b.CreateSub(rows, strip.places.first));
@@ -188,15 +194,15 @@ class AttentionKernel {
     });
   }
   // Strips have rows of several heads.
-  Value* are_mixed() { return e_.b.CreateICmpNE(dim(16), e_.num(kSeesAll)); }
+  Value* are_mixed() { return e_.b.CreateICmpNE(size<&A::strip_rows>(), e_.num(kSeesAll)); }
   Value* strips_of_item() {
-    Value *mixed = rounds(e_.b.CreateMul(dim(13), dim(1)), e_.num(s_.rows)),
-          *own = e_.b.CreateMul(dim(13), rounds(dim(14), e_.num(s_.rows)));
+    Value *mixed = rounds(e_.b.CreateMul(size<&A::item_heads>(), size<&A::queries>()), e_.num(s_.rows)),
+          *own = e_.b.CreateMul(size<&A::item_heads>(), rounds(size<&A::item_queries>(), e_.num(s_.rows)));
     return e_.b.CreateSelect(are_mixed(), mixed, own);
   }
-  Value* ranges(bool joins) { return plan_.splits && !joins ? dim(17) : e_.num(1); }
+  Value* ranges(bool joins) { return plan_.splits && !joins ? size<&A::ranges>() : e_.num(1); }
   Value* shared_state(const Item& item, Value* strip) {
-    return e_.at(e_.kernel_pointer(frame_, 6), e_.times(e_.b.CreateAdd(item.state, strip), s_.state_bytes()));
+    return e_.at(e_.pointer<&A::shared>(frame_), e_.times(e_.b.CreateAdd(item.state, strip), s_.state_bytes()));
   }
 
   // Queries are multiplied where they lie, unless they are of another type, rows behind the last would be read, or rows
@@ -204,7 +210,7 @@ class AttentionKernel {
   void choose_queries(const Item& item, Strip& strip) {
     strip.queries = strip.copied, strip.query_stride = e_.num(s_.query_row_bytes);
     if (!s_.dot && plan_.dtype != DType::f32) return;
-    Value* stride = e_.times(dim(3), size_);
+    Value* stride = e_.times(size<&A::q_row>(), size_);
     Value* is_crowded = e_.b.CreateICmpEQ(e_.b.CreateAnd(stride, e_.num(kCrowded - 1)), e_.num(0));
     Value* copies = e_.b.CreateOr(is_crowded, e_.b.CreateICmpSLT(strip.rows, e_.num(s_.rows)));
     copies = e_.b.CreateOr(copies, are_mixed());
@@ -214,18 +220,20 @@ class AttentionKernel {
     strip.copied = e_.b.CreateSelect(copies, strip.copied, none());
   }
   Value* query(const Item& item, const Strip& strip) {
-    return head_pointer(0, item.b, dim(1), item.first, 3, strip.h, plan_.head_dim, size_);
+    return head_pointer(place_of<&A::q>, item.b, size<&A::queries>(), item.first, place_of<&A::q_row>, strip.h,
+                        plan_.head_dim, size_);
   }
 
   // Keys of its range that some query of an item sees, from the start of a block.
   std::pair<Value*, Value*> keys_of(const Item& item) {
-    Value *first_key = item.first_key, *last_key = dim(2);
-    if (plan_.splits) last_key = e_.smaller(last_key, e_.b.CreateAdd(first_key, dim(18)));
+    Value *first_key = item.first_key, *last_key = size<&A::keys>();
+    if (plan_.splits) last_key = e_.smaller(last_key, e_.b.CreateAdd(first_key, size<&A::range_keys>()));
     if (!plan_.limited) return {first_key, last_key};
-    Value *first = e_.b.CreateAdd(item.first, dim(10)), *last = e_.b.CreateAdd(first, item.queries);
-    Value* from = within(e_.b.CreateSub(first, dim(11)), dim(2));
+    Value *first = e_.b.CreateAdd(item.first, size<&A::first_position>()), *last = e_.b.CreateAdd(first, item.queries);
+    Value* from = within(e_.b.CreateSub(first, size<&A::before>()), size<&A::keys>());
     from = e_.times(e_.b.CreateUDiv(from, e_.num(s_.block_keys)), s_.block_keys);
-    return {e_.larger(first_key, from), e_.smaller(last_key, within(e_.b.CreateAdd(last, dim(12)), dim(2)))};
+    return {e_.larger(first_key, from),
+            e_.smaller(last_key, within(e_.b.CreateAdd(last, size<&A::behind>()), size<&A::keys>()))};
   }
 
   void one_item(const Item& item, const Item& next) {
@@ -241,13 +249,13 @@ class AttentionKernel {
       soon.b = e_.b.CreateSelect(is_last, next.b, item.b);
       soon.group = e_.b.CreateSelect(is_last, next.group, item.group);
       Value* soon_t = e_.b.CreateSelect(is_last, next_from, after);
-      Value* left = e_.smaller(e_.num(s_.block_keys), e_.b.CreateSub(dim(2), soon_t));
+      Value* left = e_.smaller(e_.num(s_.block_keys), e_.b.CreateSub(size<&A::keys>(), soon_t));
       Value* share =
           rounds(e_.b.CreateSelect(in_rows_, e_.num(0), plan_.page_rows > 0 ? e_.num(0) : left), strips_of_item());
       each_strip(item, alone, [&](const Strip& strip) {
         e_.when(e_.b.CreateICmpEQ(t, from), [&] { begin(item, strip); });
         Value* row = e_.b.CreateAdd(soon_t, e_.b.CreateMul(strip.number, share));
-        Value* rows = within(e_.b.CreateSub(dim(2), row), share);
+        Value* rows = within(e_.b.CreateSub(size<&A::keys>(), row), share);
         const HeadReader::Rows soon_keys = keys(soon, row), soon_values = values(soon, row);
         call(prefetch_keys_, {soon_keys.codes, keys_.stride(soon_keys), rows});
         call(prefetch_values_, {soon_values.codes, values_.stride(soon_values), rows});
@@ -268,8 +276,8 @@ class AttentionKernel {
     });
   }
   void begin(const Item& item, const Strip& strip) {
-    call(copy_, {query(item, strip), e_.num(plan_.head_dim * size_), e_.times(dim(3), size_), strip.places.first,
-                 strip.places.per_head, strip.rows, strip.copied, strip.state});
+    call(copy_, {query(item, strip), e_.num(plan_.head_dim * size_), e_.times(size<&A::q_row>(), size_),
+                 strip.places.first, strip.places.per_head, strip.rows, strip.copied, strip.state});
     // Ranges that no query sees are joined, too.
     e_.when(is_split_, [&] { emit_zero(e_, strip.state, e_.num(s_.totals_offset())); });
   }
@@ -277,7 +285,7 @@ class AttentionKernel {
     e_.when(e_.b.CreateNot(is_split_), [&] { write(item, strip); });
   }
   void write(const Item& item, const Strip& strip) {
-    Value* sinks = plan_.sinks ? e_.at(e_.kernel_pointer(frame_, 5), e_.times(strip.h, 4)) : none();
+    Value* sinks = plan_.sinks ? e_.at(e_.pointer<&A::sinks>(frame_), e_.times(strip.h, 4)) : none();
     call(output_,
          {strip.state, sinks, result(item, strip, e_.num(0)), e_.num(plan_.value_dim * size_bytes(plan_.result)),
           result_row(), strip.places.first, strip.places.per_head, strip.rows});
@@ -285,31 +293,38 @@ class AttentionKernel {
   void join(const Item& item) {
     each_strip(item, e_.b.getFalse(), [&](const Strip& strip) {
       Strip first = strip;
-      Value* base = e_.b.CreateMul(item.state, dim(17));
+      Value* base = e_.b.CreateMul(item.state, size<&A::ranges>());
       Item of_ranges = item;
       of_ranges.state = base;
       first.state = shared_state(of_ranges, strip.number);
-      call(join_, {frame_.scratch, first.state, e_.times(strips_of_item(), s_.state_bytes()), dim(17), strip.rows});
+      call(join_,
+           {frame_.scratch, first.state, e_.times(strips_of_item(), s_.state_bytes()), size<&A::ranges>(), strip.rows});
       write(item, first);
     });
   }
   Value* result(const Item& item, const Strip& strip, Value* query) {
-    return head_pointer(4, item.b, dim(1), e_.b.CreateAdd(item.first, query), 6, strip.h, plan_.value_dim,
-                        size_bytes(plan_.result));
+    return head_pointer(place_of<&A::out>, item.b, size<&A::queries>(), e_.b.CreateAdd(item.first, query),
+                        place_of<&A::out_row>, strip.h, plan_.value_dim, size_bytes(plan_.result));
   }
-  Value* result_row() { return e_.times(dim(6), size_bytes(plan_.result)); }
+  Value* result_row() { return e_.times(size<&A::out_row>(), size_bytes(plan_.result)); }
   // From key t on, of the item's head of keys.
-  HeadReader::Rows keys(const Item& item, Value* t) { return rows_of(keys_, 1, 7, 4, 20, item, t); }
-  HeadReader::Rows values(const Item& item, Value* t) { return rows_of(values_, 2, 9, 5, 21, item, t); }
+  HeadReader::Rows keys(const Item& item, Value* t) {
+    return rows_of(keys_, place_of<&A::k>, place_of<&A::k_scales>, place_of<&A::k_row>, place_of<&A::k_pages>, item, t);
+  }
+  HeadReader::Rows values(const Item& item, Value* t) {
+    return rows_of(values_, place_of<&A::v>, place_of<&A::v_scales>, place_of<&A::v_row>, place_of<&A::v_pages>, item,
+                   t);
+  }
   HeadReader::Rows rows_of(const HeadReader& reader, int pointer, int scales, int stride, int pages, const Item& item,
                            Value* t) {
     HeadReader::Rows operand{e_.kernel_pointer(frame_, pointer), e_.kernel_pointer(frame_, scales),
-                             e_.kernel_pointer(frame_, scales + 1), e_.times(dim(stride), size_)};
+                             e_.kernel_pointer(frame_, scales + 1), e_.times(e_.kernel_dim(frame_, stride), size_)};
     if (!reader.is_paged())
-      return reader.from(reader.head(operand, item.group), e_.b.CreateAdd(e_.b.CreateMul(item.b, dim(2)), t));
-    Value* page = e_.times(e_.b.CreateMul(item.b, dim(19)), size_bytes(plan_.table));
-    operand.table = e_.at(e_.kernel_pointer(frame_, 11), page);
-    operand.first = t, operand.last = e_.b.CreateSub(dim(2), e_.num(1)), operand.count = dim(pages);
+      return reader.from(reader.head(operand, item.group), e_.b.CreateAdd(e_.b.CreateMul(item.b, size<&A::keys>()), t));
+    Value* page = e_.times(e_.b.CreateMul(item.b, size<&A::sequence_pages>()), size_bytes(plan_.table));
+    operand.table = e_.at(e_.pointer<&A::table>(frame_), page);
+    operand.first = t, operand.last = e_.b.CreateSub(size<&A::keys>(), e_.num(1)),
+    operand.count = e_.kernel_dim(frame_, pages);
     return reader.head(operand, item.group);
   }
   void call_with_rows(Function* f, std::initializer_list<Value*> first, const HeadReader& reader,
@@ -321,9 +336,11 @@ class AttentionKernel {
 
   // The queries of the next item that stand where those of a strip stand in this one.
   void prefetch_query(const Item& next, const Strip& strip) {
-    Value* s = e_.smaller(e_.b.CreateAdd(next.first, strip.lowest), dim(1));
-    call(prefetch_queries_, {head_pointer(0, next.b, dim(1), s, 3, next.first_head, plan_.head_dim, size_),
-                             e_.times(dim(3), size_), within(e_.b.CreateSub(dim(1), s), e_.num(s_.rows))});
+    Value* s = e_.smaller(e_.b.CreateAdd(next.first, strip.lowest), size<&A::queries>());
+    call(prefetch_queries_,
+         {head_pointer(place_of<&A::q>, next.b, size<&A::queries>(), s, place_of<&A::q_row>, next.first_head,
+                       plan_.head_dim, size_),
+          e_.times(size<&A::q_row>(), size_), within(e_.b.CreateSub(size<&A::queries>(), s), e_.num(s_.rows))});
   }
 
   // Keys [t, t + count) of the item's group, and their values.
@@ -404,8 +421,9 @@ class AttentionKernel {
   void one_strip(const Item& item, const Strip& strip, Value* t, Value* count, Value* is_first) {
     if (!plan_.limited) return add_keys(item, strip, t, count, e_.num(0), count, is_first);
     // Of the item's first query: keys [from, to) of the block; those of each further one begin and end one later.
-    Value* position = e_.b.CreateSub(e_.b.CreateAdd(item.first, dim(10)), t);
-    Value *from = e_.b.CreateSub(position, dim(11)), *to = e_.b.CreateAdd(position, e_.b.CreateAdd(dim(12), e_.num(1)));
+    Value* position = e_.b.CreateSub(e_.b.CreateAdd(item.first, size<&A::first_position>()), t);
+    Value *from = e_.b.CreateSub(position, size<&A::before>()),
+          *to = e_.b.CreateAdd(position, e_.b.CreateAdd(size<&A::behind>(), e_.num(1)));
     Value *begin = e_.b.CreateAdd(from, strip.lowest), *end = e_.b.CreateAdd(to, strip.highest);
     Value* seen = e_.smaller(count, end);
     Value* sees_some = e_.b.CreateAnd(e_.b.CreateICmpSGT(seen, e_.num(0)), e_.b.CreateICmpSLT(begin, count));
@@ -430,10 +448,11 @@ class AttentionKernel {
     Value *mask = none(), *mask_head = e_.num(0), *mask_row = e_.num(0);
     if (plan_.mask != AttentionPlan::Mask::none) {
       const int64_t bytes = plan_.mask == AttentionPlan::Mask::chosen ? 1 : 4;
-      mask_head = e_.times(dim(8), bytes), mask_row = e_.times(dim(9), bytes);
-      Value* start = e_.b.CreateAdd(e_.b.CreateMul(item.b, dim(7)), e_.b.CreateMul(strip.h, dim(8)));
-      start = e_.b.CreateAdd(e_.b.CreateAdd(start, e_.b.CreateMul(item.first, dim(9))), t);
-      mask = e_.at(e_.kernel_pointer(frame_, 3), e_.times(start, bytes));
+      mask_head = e_.times(size<&A::mask_strides>(1), bytes), mask_row = e_.times(size<&A::mask_strides>(2), bytes);
+      Value* start = e_.b.CreateAdd(e_.b.CreateMul(item.b, size<&A::mask_strides>(0)),
+                                    e_.b.CreateMul(strip.h, size<&A::mask_strides>(1)));
+      start = e_.b.CreateAdd(e_.b.CreateAdd(start, e_.b.CreateMul(item.first, size<&A::mask_strides>(2))), t);
+      mask = e_.at(e_.pointer<&A::mask>(frame_), e_.times(start, bytes));
     }
     call(softmax_, {frame_.scratch, strip.state, mask, mask_head, mask_row, strip.places.first, strip.places.per_head,
                     strip.rows, count, from, to});

@@ -118,9 +118,9 @@ AttentionItems attention_items(const AttentionPlan& plan, const AttentionShape& 
   return items;
 }
 
-int64_t attention_shared_bytes(const AttentionPlan& plan, const AttentionShape& shape, const KernelDims& dims) {
+int64_t attention_shared_bytes(const AttentionPlan& plan, const AttentionShape& shape, const AttentionArgs& args) {
   if (!plan.splits) return 0;
-  const AttentionItems items = attention_items(plan, shape, dims[0], dims[1], dims[2]);
+  const AttentionItems items = attention_items(plan, shape, args.batches, args.queries, args.keys);
   if (items.ranges == 1) return 0;
   return checked_mul(checked_mul(items.count, items.ranges), items.strips(shape) * shape.state_bytes());
 }

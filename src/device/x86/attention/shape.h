@@ -79,7 +79,7 @@ AttentionItems attention_items(const AttentionPlan& plan, const AttentionShape& 
 inline constexpr int64_t kSplitQueries = 16;
 int64_t attention_range_keys(const AttentionPlan& plan, const AttentionShape& shape, int64_t queries);
 // What the ranges of all items leave for those who join them, of a plan that splits.
-int64_t attention_shared_bytes(const AttentionPlan& plan, const AttentionShape& shape, const KernelDims& dims);
+int64_t attention_shared_bytes(const AttentionPlan& plan, const AttentionShape& shape, const AttentionArgs& args);
 
 // The most rows (queries of heads that share keys) that read keys and values in their rows; for more, these are laid
 // out as panels. It decides bits, and so takes no notice of batches.

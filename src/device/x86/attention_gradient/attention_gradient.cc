@@ -10,12 +10,12 @@ namespace hone {
 namespace {
 
 // An item is millions of multiply-adds; short ones are handed out together until they take about 20 us.
-Launch launch(const AttentionGradientPlan& plan, const Target& target, KernelArgs& args) {
+Launch launch(const AttentionGradientPlan& plan, const Target& target, AttentionGradientArgs& args) {
   const AttentionPlan& attention = plan.attention;
-  const int64_t queries = std::max<int64_t>(1, args.dims[1]), keys = std::max<int64_t>(1, args.dims[2]);
+  const int64_t queries = std::max<int64_t>(1, args.queries), keys = std::max<int64_t>(1, args.keys);
   const double flops = 10.0 * static_cast<double>(queries) * static_cast<double>(keys) * attention.head_dim *
                        (attention.heads / attention.kv_heads);
-  return {.items = args.dims[0] * attention.kv_heads,
+  return {.items = args.batches * attention.kv_heads,
           .items_per_chunk = std::max<int64_t>(1, static_cast<int64_t>(1e6 / flops)),
           .scratch_bytes = attention_gradient_shape(plan, target).scratch_bytes};
 }
@@ -44,7 +44,7 @@ Support adapt(const X86Device& device, const Lowering&, Prepared& prepared) {
   prepared.place = [&device, plan = step.plan->get<AttentionGradientPlan>(), fill = std::move(prepared.place),
                     plans = PlanVariants<int64_t>()](const RunSizes& sizes, StepCall& placed) mutable {
     if (Support r = fill(sizes, placed); !r.supported()) return r;
-    const int64_t most = length_bound(placed.dims[2]);
+    const int64_t most = length_bound(placed.args<AttentionGradientArgs>().keys);
     return plans.choose(most, device, placed, [&] {
       AttentionGradientPlan chosen = plan;
       chosen.max_length = most;
@@ -55,13 +55,14 @@ Support adapt(const X86Device& device, const Lowering&, Prepared& prepared) {
   return {};
 }
 
-constexpr X86KernelClass<AttentionGradientPlan> kAttentionGradient{.adapt = adapt,
-                                                                   .supports = attention_gradient_support,
-                                                                   .launch = launch,
-                                                                   .describe = describe,
-                                                                   .emit = emit_attention_gradient,
-                                                                   .can_shrink = can_shrink,
-                                                                   .speed = speed};
+constexpr X86KernelClass<AttentionGradientPlan, AttentionGradientArgs> kAttentionGradient{
+    .adapt = adapt,
+    .supports = attention_gradient_support,
+    .launch = launch,
+    .describe = describe,
+    .emit = emit_attention_gradient,
+    .can_shrink = can_shrink,
+    .speed = speed};
 
 }  // namespace
 

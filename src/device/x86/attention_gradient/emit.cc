@@ -13,6 +13,7 @@ namespace {
 
 using llvm::Function;
 using llvm::Value;
+using A = AttentionGradientArgs;
 
 // Calls body(first element, lanes in use or null, values so far) over the vectors of a row.
 template <class Body>
@@ -132,8 +133,10 @@ class AttentionGradientKernel {
     frame_ = e.begin_kernel(symbol);
     allow_spills(frame_.function);
     sums_ = e.stack(e.v_f32, int64_t{t_.rows} * t_.value_vectors);
-    queries_ = dim(1), keys_ = dim(2);
-    if (plan_.limited) ahead_ = e_.b.CreateAdd(dim(10), dim(12));  // a query sees its own key and so many more
+    queries_ = size<&A::queries>(), keys_ = size<&A::keys>();
+    if (plan_.limited)
+      ahead_ =
+          e_.b.CreateAdd(size<&A::first_position>(), size<&A::behind>());  // a query sees its own key and so many more
     else ahead_ = e_.num(0);
     e.loop(frame_.begin, frame_.end, 1, {}, [&](Value* item, const Values&) {
       one_item(e.b.CreateUDiv(item, e.num(plan_.kv_heads)), e.b.CreateURem(item, e.num(plan_.kv_heads)));
@@ -165,8 +168,14 @@ class AttentionGradientKernel {
     copy_ = emit_copy_rows(e_, symbol + "_copy");
   }
 
-  Value* dim(int i) { return e_.kernel_dim(frame_, i); }
-  Value* pointer(int i) { return e_.kernel_pointer(frame_, i); }
+  template <auto Member>
+  Value* size(int i = 0) {
+    return e_.size<Member>(frame_, i);
+  }
+  template <auto Member>
+  Value* pointer() {
+    return e_.pointer<Member>(frame_);
+  }
   void call(Function* f, std::initializer_list<Value*> arguments) {
     e_.b.CreateCall(f, llvm::ArrayRef<Value*>(arguments.begin(), arguments.size()));
   }
@@ -177,7 +186,8 @@ class AttentionGradientKernel {
     Value* row = e_.b.CreateAdd(e_.b.CreateMul(b, rows), s);
     return e_.at(base, e_.b.CreateAdd(e_.b.CreateMul(row, row_bytes), e_.times(h, int64_t{plan_.head_dim} * 4)));
   }
-  Value* row_bytes(int operand) { return e_.times(dim(3 + operand), 4); }
+  enum Operand : int { kQ, kK, kV, kD };
+  Value* row_bytes(Operand operand) { return e_.times(size<&A::row_strides>(operand), 4); }
   void clear(int64_t from, int64_t to) {
     e_.loop(e_.num(from), e_.num(to), int64_t{e_.lanes} * 4, {}, [&](Value* at, const Values&) {
       e_.store(e_.c_f32(0), e_.at(frame_.scratch, at), e_.lanes * 4);
@@ -186,8 +196,8 @@ class AttentionGradientKernel {
   }
 
   void one_item(Value* b, Value* kv_head) {
-    lay_out(head(pointer(1), b, keys_, e_.num(0), row_bytes(1), kv_head),
-            head(pointer(2), b, keys_, e_.num(0), row_bytes(2), kv_head));
+    lay_out(head(pointer<&A::k>(), b, keys_, e_.num(0), row_bytes(kK), kv_head),
+            head(pointer<&A::v>(), b, keys_, e_.num(0), row_bytes(kV), kv_head));
     clear(s_.d_keys, s_.strip);
     const int64_t shared = plan_.heads / plan_.kv_heads;
     e_.loop(e_.num(0), e_.num(shared), 1, {}, [&](Value* i, const Values&) {
@@ -199,8 +209,9 @@ class AttentionGradientKernel {
       return Values{};
     });
     const int64_t dense = int64_t{plan_.kv_heads} * plan_.head_dim * 4;
-    for (const auto& [result, from] : {std::pair(6, s_.d_keys), std::pair(7, s_.d_values)})
-      when_wanted(pointer(result), [&, from = from](Value* base) {
+    for (const auto& [result, from] :
+         {std::pair(place_of<&A::dk>, s_.d_keys), std::pair(place_of<&A::dv>, s_.d_values)})
+      when_wanted(e_.kernel_pointer(frame_, result), [&, from = from](Value* base) {
         Value* out = head(base, b, keys_, e_.num(0), e_.num(dense), kv_head);
         for (int64_t c = 0; c < plan_.head_dim; c += t_.value_columns())
           call(copy_, {scratch(from + c * s_.padded_keys * 4), e_.num(panel_row_), e_.at(out, c * 4), e_.num(dense),
@@ -217,12 +228,12 @@ class AttentionGradientKernel {
     e_.loop(e_.num(0), keys_, t_.key_columns(), {}, [&](Value* t, const Values&) {
       Value *left = e_.b.CreateSub(keys_, t), *width = e_.num(plan_.head_dim);
       call(pack_by_keys_,
-           {e_.at(k, e_.b.CreateMul(t, row_bytes(1))), row_bytes(1), width, left, by_keys(s_.score_keys, t)});
+           {e_.at(k, e_.b.CreateMul(t, row_bytes(kK))), row_bytes(kK), width, left, by_keys(s_.score_keys, t)});
       call(pack_by_keys_,
-           {e_.at(v, e_.b.CreateMul(t, row_bytes(2))), row_bytes(2), width, left, by_keys(s_.values, t)});
+           {e_.at(v, e_.b.CreateMul(t, row_bytes(kV))), row_bytes(kV), width, left, by_keys(s_.values, t)});
       return Values{};
     });
-    pack_columns(k, row_bytes(1), keys_, s_.keys, max_length_);
+    pack_columns(k, row_bytes(kK), keys_, s_.keys, max_length_);
   }
   Value* by_keys(int64_t offset, Value* t) { return e_.at(scratch(offset), e_.times(t, int64_t{plan_.head_dim} * 4)); }
   // Panels by columns of a head, each with room for so many rows.
@@ -233,10 +244,10 @@ class AttentionGradientKernel {
 
   // `count` queries from s on of one head.
   void block(Value* b, Value* h, Value* s, Value* count) {
-    Value *q = head(pointer(0), b, queries_, s, row_bytes(0), h),
-          *d = head(pointer(3), b, queries_, s, row_bytes(3), h);
-    pack_columns(q, row_bytes(0), count, s_.queries, s_.block_queries);
-    pack_columns(d, row_bytes(3), count, s_.d, s_.block_queries);
+    Value *q = head(pointer<&A::q>(), b, queries_, s, row_bytes(kQ), h),
+          *d = head(pointer<&A::d>(), b, queries_, s, row_bytes(kD), h);
+    pack_columns(q, row_bytes(kQ), count, s_.queries, s_.block_queries);
+    pack_columns(d, row_bytes(kD), count, s_.d, s_.block_queries);
     e_.loop(e_.num(0), count, t_.rows, {}, [&](Value* r, const Values&) {
       strip(b, h, q, d, s, r, e_.smaller(e_.b.CreateSub(count, r), e_.num(t_.rows)));
       return Values{};
@@ -255,16 +266,18 @@ class AttentionGradientKernel {
       keys = e_.smaller(keys, e_.larger(e_.b.CreateAdd(visible, e_.b.CreateSub(rows, e_.num(1))), e_.num(1)));
     Value *weights = e_.at(scratch(s_.weights), e_.times(r, stride_)),
           *d_scores = e_.at(scratch(s_.d_scores), e_.times(r, stride_));
-    products(e_.at(q, e_.b.CreateMul(r, row_bytes(0))), row_bytes(0), rows, s_.score_keys, keys, weights);
-    products(e_.at(d, e_.b.CreateMul(r, row_bytes(3))), row_bytes(3), rows, s_.values, keys, d_scores);
+    products(e_.at(q, e_.b.CreateMul(r, row_bytes(kQ))), row_bytes(kQ), rows, s_.score_keys, keys, weights);
+    products(e_.at(d, e_.b.CreateMul(r, row_bytes(kD))), row_bytes(kD), rows, s_.values, keys, d_scores);
     Value *mask = none(), *mask_row = e_.num(0);
     if (plan_.mask != AttentionPlan::Mask::none) {
-      mask_row = e_.times(dim(9), 4);
-      Value* start = e_.b.CreateAdd(e_.b.CreateMul(b, dim(7)), e_.b.CreateMul(h, dim(8)));
-      mask = e_.at(pointer(4), e_.times(e_.b.CreateAdd(start, e_.b.CreateMul(first, dim(9))), 4));
+      mask_row = e_.times(size<&A::mask_strides>(2), 4);
+      Value* start =
+          e_.b.CreateAdd(e_.b.CreateMul(b, size<&A::mask_strides>(0)), e_.b.CreateMul(h, size<&A::mask_strides>(1)));
+      mask = e_.at(pointer<&A::mask>(),
+                   e_.times(e_.b.CreateAdd(start, e_.b.CreateMul(first, size<&A::mask_strides>(2))), 4));
     }
     call(softmax_, {weights, d_scores, mask, mask_row, rows, keys_, visible});
-    when_wanted(pointer(5), [&](Value* base) {
+    when_wanted(pointer<&A::dq>(), [&](Value* base) {
       const int64_t dense = int64_t{plan_.heads} * plan_.head_dim * 4;
       Value* out = head(base, b, queries_, first, e_.num(dense), h);
       for (int64_t c = 0; c < plan_.head_dim; c += t_.value_columns()) {

@@ -14,10 +14,10 @@ namespace {
 
 // About 20 us, as of gemm: 4 MFLOP, or 512 KB of weights. Rows of A are laid out once a chunk, for about a quarter of
 // what multiplying them by one panel takes.
-Launch launch(const BlockGemmPlan& plan, const Target& target, KernelArgs& args) {
+Launch launch(const BlockGemmPlan& plan, const Target& target, BlockGemmArgs& args) {
   const BlockGemmShape s = block_gemm_shape(plan, target);
-  const int64_t m = args.dims[0], block = s.block_rows(m), rows = std::min(m, block);
-  args.dims[kBlockGemmRows] = block;
+  const int64_t m = args.m, block = s.block_rows(m), rows = std::min(m, block);
+  args.block_rows = block;
   const int64_t flops = std::max<int64_t>(1, 2 * rows * plan.k * s.panel_columns());
   int64_t items = std::min((int64_t{4} << 20) / flops, (int64_t{512} << 10) / s.panel_bytes());
   if (rows > 1) items = std::max<int64_t>(items, s.panels() >= 32 ? 8 : s.panels() >= 8 ? 4 : 2);
@@ -78,16 +78,16 @@ Support adapt(const X86Device& device, const Lowering& lowering, Prepared& prepa
   return {};
 }
 
-constexpr X86KernelClass<BlockGemmPlan> kBlockGemm{.adapt = adapt,
-                                                   .supports = block_gemm_support,
-                                                   .launch = launch,
-                                                   .describe = describe,
-                                                   .emit = emit_block_gemm,
-                                                   .can_shrink = can_shrink,
-                                                   .speed = speed,
-                                                   .prepack_key = prepack_key,
-                                                   .prepacked_bytes = prepacked_bytes,
-                                                   .prepack = prepack};
+constexpr X86KernelClass<BlockGemmPlan, BlockGemmArgs> kBlockGemm{.adapt = adapt,
+                                                                  .supports = block_gemm_support,
+                                                                  .launch = launch,
+                                                                  .describe = describe,
+                                                                  .emit = emit_block_gemm,
+                                                                  .can_shrink = can_shrink,
+                                                                  .speed = speed,
+                                                                  .prepack_key = prepack_key,
+                                                                  .prepacked_bytes = prepacked_bytes,
+                                                                  .prepack = prepack};
 
 }  // namespace
 

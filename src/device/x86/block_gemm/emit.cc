@@ -258,6 +258,9 @@ class BlockTile {
   Values rows_of_w_;
 };
 
+using A = BlockGemmArgs;
+static_assert(shares_epilogue<&A::m, &A::epilogue>());
+
 class BlockGemmKernel {
  public:
   BlockGemmKernel(Emitter& e, const BlockGemmPlan& plan, const std::string& symbol, int shrink)
@@ -285,14 +288,14 @@ class BlockGemmKernel {
   void body() {
     sums_ = e_.stack(e_.v_f32, int64_t{s_.rows} * s_.vectors);
     if (s_.tiles) in_tiles_ = e_.stack(e_.i64, 1), tile_state_ = tile_state(e_);
-    Value *m = e_.kernel_dim(frame_, 0), *panels = e_.num(s_.panels());
-    block_rows_ = e_.kernel_dim(frame_, kBlockGemmRows);
+    Value *m = e_.size<&A::m>(frame_), *panels = e_.num(s_.panels());
+    block_rows_ = e_.size<&A::block_rows>(frame_);
     const Values start{e_.b.CreateURem(frame_.begin, panels), e_.b.CreateUDiv(frame_.begin, panels), e_.b.getTrue()};
     e_.loop(frame_.begin, frame_.end, 1, start, [&](Value*, const Values& at) {
       Value *panel = at[0], *first = e_.b.CreateMul(at[1], block_rows_);
       Value* rows = e_.smaller(block_rows_, e_.b.CreateSub(m, first));
       e_.when(at[2], [&] { begin_rows(first, rows); });
-      Value* w = e_.at(e_.kernel_pointer(frame_, 1), e_.times(panel, s_.panel_bytes()));
+      Value* w = e_.at(e_.pointer<&A::w>(frame_), e_.times(panel, s_.panel_bytes()));
       Value* column = e_.times(panel, s_.panel_columns());
       if (s_.tiles) either(w, column, first, rows);
       else by_vectors(w, column, first, rows);
@@ -328,10 +331,10 @@ class BlockGemmKernel {
     const int64_t row_bytes = s_.x_scales ? round_up(plan_.k, parse_format(plan_.x_format).geometry.columns) : plan_.k;
     Value* scales = llvm::ConstantPointerNull::get(e_.b.getPtrTy());
     if (s_.x_scales) {
-      const auto position = static_cast<int>(2 + plan_.operands.size() + plan_.results.size());
-      scales = e_.at(e_.kernel_pointer(frame_, position), e_.times(first, s_.blocks.count()));
+      const auto position = static_cast<int>(plan_.operands.size() + plan_.results.size());
+      scales = e_.at(e_.pointer<&A::epilogue>(frame_, position), e_.times(first, s_.blocks.count()));
     }
-    return {e_.at(e_.kernel_pointer(frame_, 0), e_.times(first, row_bytes)), e_.num(row_bytes), scales, rows, out};
+    return {e_.at(e_.pointer<&A::a>(frame_), e_.times(first, row_bytes)), e_.num(row_bytes), scales, rows, out};
   }
 
   void either(Value* w, Value* column, Value* first, Value* rows) {

@@ -20,26 +20,28 @@ struct Blocks {
   int64_t of_image, of_images, panels, scratch_bytes;
 };
 
-Blocks direct_blocks(const ConvPlan& plan, const Target& target, KernelArgs& args) {
+Blocks direct_blocks(const ConvPlan& plan, const Target& target, int64_t images, KernelArgs& args) {
   const ConvShape s = conv_shape(plan, target);
-  write_derived(s, args.dims);
+  write_derived(s, args);
   const int64_t blocks = plan.groups * s.blocks;
-  return {blocks, args.dims[1] * blocks, s.gemm.panels(), round_up(s.copied_bytes(), 64) + s.gemm.scratch_bytes(0)};
+  return {blocks, images * blocks, s.gemm.panels(), round_up(s.copied_bytes(), 64) + s.gemm.scratch_bytes(0)};
 }
 
-Blocks winograd_blocks(const ConvPlan& plan, const Target& target, KernelArgs& args) {
+Blocks winograd_blocks(const ConvPlan& plan, const Target& target, int64_t images, KernelArgs& args) {
   const WinogradShape s = winograd_shape(plan, target);
-  write_derived(s, args.dims);
-  return {ceil_div(s.pieces(), s.block_pieces), ceil_div(args.dims[1] * s.pieces(), s.block_pieces), s.gemm.panels(),
+  write_derived(s, args);
+  return {ceil_div(s.pieces(), s.block_pieces), ceil_div(images * s.pieces(), s.block_pieces), s.gemm.panels(),
           s.scratch_bytes()};
 }
 
 // A thread that goes on with another panel of the same block need not read x again; few blocks are shared all the same.
 Launch launch(const ConvPlan& plan, const Target& target, KernelArgs& args) {
-  const ConvPlan placed = on_plane_of(plan, args.dims);
+  const auto given = from_args<ConvArgs>(args);
+  const ConvPlan placed = on_plane_of(plan, given.window);
   if (placed.window.out_height < 1 || placed.window.out_width < 1) return {};
   const bool direct = plan.method == ConvPlan::Method::direct;
-  const Blocks blocks = direct ? direct_blocks(placed, target, args) : winograd_blocks(placed, target, args);
+  const Blocks blocks =
+      direct ? direct_blocks(placed, target, given.images, args) : winograd_blocks(placed, target, given.images, args);
   const int64_t pieces = std::max<int64_t>(1, 4 / blocks.of_image);
   // Kernels for any plane leave room for the largest blocks of pieces.
   const int64_t room = direct || !plan.any_plane ? 0 : winograd_shape(plan, target).scratch_bytes();
@@ -106,30 +108,30 @@ Support adapt(const X86Device& device, const Lowering& lowering, Prepared& prepa
                        const RunSizes& sizes, StepCall& placed) mutable {
     if (Support r = fill(sizes, placed); !r.supported()) return r;
     const Target& target = device.target();
-    ConvPlan chosen = on_plane_of(plan, placed.dims);
+    auto args = placed.args<ConvArgs>();
+    ConvPlan chosen = on_plane_of(plan, args.window);
     chosen.product.by_tiles = fits_tiles(chosen, target);
-    const MethodChoice choice =
-        codes ? MethodChoice() : choose_method(chosen, target, placed.dims[1], no_winograd, once);
+    const MethodChoice choice = codes ? MethodChoice() : choose_method(chosen, target, args.images, no_winograd, once);
     chosen.method = choice.method;
     chosen.product.by_tiles &= chosen.method == ConvPlan::Method::direct;
     placed.refused = choice.refused;
     chosen.inside_only = skips_padding(chosen, target);
-    if (plan.any_plane || chosen.inside_only) for_any_plane(chosen, placed.dims);
+    if (plan.any_plane || chosen.inside_only) for_any_plane(chosen, args.window), placed.set(args);
     return plans.choose({chosen.method, chosen.inside_only}, device, placed, [&] { return KernelPlan(chosen); });
   };
   return {};
 }
 
-constexpr X86KernelClass<ConvPlan> kConv{.adapt = adapt,
-                                         .supports = conv_support,
-                                         .launch = launch,
-                                         .describe = describe,
-                                         .emit = emit_conv,
-                                         .can_shrink = can_shrink,
-                                         .speed = speed,
-                                         .prepack_key = prepack_key,
-                                         .prepacked_bytes = prepacked_bytes,
-                                         .prepack = prepack};
+constexpr X86KernelClass<ConvPlan, KernelArgs> kConv{.adapt = adapt,
+                                                     .supports = conv_support,
+                                                     .launch = launch,
+                                                     .describe = describe,
+                                                     .emit = emit_conv,
+                                                     .can_shrink = can_shrink,
+                                                     .speed = speed,
+                                                     .prepack_key = prepack_key,
+                                                     .prepacked_bytes = prepacked_bytes,
+                                                     .prepack = prepack};
 
 }  // namespace
 

@@ -23,6 +23,8 @@ namespace {
 
 using llvm::Function;
 using llvm::Value;
+using A = DirectConvArgs;
+static_assert(shares_epilogue<&A::rows, &A::epilogue>());
 
 class ConvKernel {
  public:
@@ -50,9 +52,9 @@ class ConvKernel {
     generate_quickly(frame_.function);
     read_sizes(frame_);
     sums_ = e_.stack(e_.v_f32, int64_t{shape_.gemm.rows} * shape_.gemm.vectors);
-    panel_scratch_ = e_.at(frame_.scratch, size(round_up(shape_.copied_bytes(), 64), kConvCopiedBytes));
+    panel_scratch_ = e_.at(frame_.scratch, size(round_up(shape_.copied_bytes(), 64), place_of<&A::copied_bytes>));
     if (plan_.groups > 1) group_args_ = e_.stack(e_.i8, sizeof(KernelArgs));
-    rule_height_ = size(shape_.rule_height, kConvStripHeight);
+    rule_height_ = size(shape_.rule_height, place_of<&A::strip_height>);
     band_rows_ = shrink_ > 0 ? e_.num(1) : rule_height_;
     if (by_tiles()) tile_state_ = tile_state(e_);
     else if (plan_.any_plane) prepare_strips();
@@ -81,10 +83,10 @@ class ConvKernel {
   }
   void read_sizes(const KernelFrame& frame) {
     frame_ = frame;
-    p_ = plane_values(e_, w_, plan_.any_plane, frame_);
-    row_bytes_ = size(shape_.row_bytes, kConvRowBytes);
-    block_rows_ = size(shape_.block_rows, kConvBlockRows);
-    blocks_ = size(shape_.blocks, kConvBlocks);
+    p_ = plane_values(e_, w_, plan_.any_plane, frame_, place_of<&A::window>);
+    row_bytes_ = size(shape_.row_bytes, place_of<&A::row_bytes>);
+    block_rows_ = size(shape_.block_rows, place_of<&A::block_rows>);
+    blocks_ = size(shape_.blocks, place_of<&A::blocks>);
   }
 
   TileSpec tile_spec_of(int64_t rows) {
@@ -156,9 +158,9 @@ class ConvKernel {
   // What stands outside the plane, as it is multiplied; null for bytes of 0.
   Value* padding_lane() {
     if (!plan_.has_x_zero && !shape_.gemm.offset) return nullptr;
-    const size_t last = 2 + plan_.product.operands.size() + plan_.product.results.size();
+    const size_t last = plan_.product.operands.size() + plan_.product.results.size();
     Value* code =
-        plan_.has_x_zero ? e_.load(e_.i8, e_.kernel_pointer(frame_, static_cast<int>(last))) : e_.b.getInt8(0);
+        plan_.has_x_zero ? e_.load(e_.i8, e_.pointer<&A::epilogue>(frame_, static_cast<int>(last))) : e_.b.getInt8(0);
     code = e_.b.CreateZExt(multiplied_code(e_, shape_.gemm, plan_.product.a, code), e_.b.getInt32Ty());
     return e_.b.CreateMul(code, e_.b.getInt32(shape_.gemm.dot ? 0x01010101 : 0x00010001));
   }
@@ -221,7 +223,7 @@ class ConvKernel {
     Value* rest = e_.b.CreateUDiv(place, blocks_);
     Value *group = e_.b.CreateURem(rest, e_.num(plan_.groups)), *image = e_.b.CreateUDiv(rest, e_.num(plan_.groups));
     Value* first = e_.times(block, block_rows_);
-    Value* x = e_.kernel_pointer(frame_, 0);
+    Value* x = e_.pointer<&A::x>(frame_);
     Value* plane_bytes = e_.times(e_.times(p_.height, p_.width), plan_.groups * plan_.channels * element());
     x = e_.at(x, e_.times(image, plane_bytes));
     x = e_.at(x, e_.times(group, plan_.channels * element()));
@@ -242,7 +244,7 @@ class ConvKernel {
       a = e_.at(a, e_.b.CreateMul(top, row_bytes_));
     }
     const int64_t group_bytes = shape_.gemm.panels() * shape_.gemm.panel_bytes();
-    Value* w = e_.at(e_.kernel_pointer(frame_, 1), e_.times(group, group_bytes));
+    Value* w = e_.at(e_.pointer<&A::w>(frame_), e_.times(group, group_bytes));
     w = e_.at(w, e_.times(panel, shape_.gemm.panel_bytes()));
     if (shape_.gemm.integers) corrections_ = e_.at(w, shape_.gemm.scales_offset());
     if (shape_.gemm.fetches_panel) next_panel_ = e_.at(w, shape_.gemm.panel_bytes());
@@ -266,7 +268,7 @@ class ConvKernel {
       Value* slot = e_.at(group_args_, static_cast<int64_t>(offsetof(KernelArgs, pointers) + pointer * sizeof(void*)));
       e_.store(e_.at(e_.load(e_.ptr, slot, 8), e_.times(channel, size_bytes(dtype))), slot, 8);
     };
-    size_t pointer = 2;
+    size_t pointer = place_of<&A::epilogue>;
     for (const GemmPlan::Operand& o : plan_.product.operands) {
       if (o.access == GemmPlan::Access::full || o.access == GemmPlan::Access::column) move(pointer, o.dtype);
       ++pointer;
@@ -377,7 +379,7 @@ class ConvKernel {
     Value* table = e_.stack(e_.i8, pitch * (most_chains + 1), 8);
     for (const auto& [tile, function] : tiles_)
       e_.store(function, e_.at(table, tile.chains * pitch + int64_t{tile.rows} * 8), 8);
-    tile_table_ = e_.at(table, e_.times(e_.kernel_dim(frame_, kConvChains), pitch));
+    tile_table_ = e_.at(table, e_.times(e_.size<&A::chains>(frame_), pitch));
     row_offsets_ = e_.stack(e_.i64, most, 8);
     full_band_ = strips_of_band(band_rows_);
     last_band_ = strips_of_band(e_.larger(e_.b.CreateURem(p_.out_height, band_rows_), e_.num(1)));
@@ -481,7 +483,7 @@ class ConvKernel {
   void runs_of_row(Value* a, Value* w, Value* window_rows, Value* y, const Place& place) {
     Value* right = e_.b.CreateAdd(p_.pad_left, p_.width);
     const int64_t column_bytes = shape_.gemm.rows_of(shape_.gemm.panel, shape_.segment) * shape_.gemm.row_bytes();
-    e_.loop(e_.num(0), e_.kernel_dim(frame_, kConvColumnRuns), 1, {e_.num(0)}, [&](Value*, const Values& at) {
+    e_.loop(e_.num(0), e_.size<&A::column_runs>(frame_), 1, {e_.num(0)}, [&](Value*, const Values& at) {
       Value *x = at[0], *end = p_.out_width;
       const auto before = [&](Value* edge) {
         Value* taps = taps_before(e_.b.CreateSub(edge, e_.times(x, w_.stride_x)), w_.dilation_x, w_.kernel_width);

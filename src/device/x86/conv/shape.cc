@@ -140,19 +140,21 @@ int64_t pixels_of_line(const PlaneWindow& w) {
 
 int64_t ConvShape::panel_rows_of_window_row() const { return segments_x * gemm.rows_of(gemm.panel, segment); }
 
-ConvPlan on_plane_of(const ConvPlan& plan, const KernelDims& dims) {
+ConvPlan on_plane_of(const ConvPlan& plan, const WindowSizes& sizes) {
   if (!plan.any_plane) return plan;
   ConvPlan placed = plan;
-  placed.window = on_plane_of(plan.window, dims);
+  placed.window = on_plane_of(plan.window, sizes);
   placed.any_plane = false;
   return placed;
 }
 
-void write_derived(const ConvShape& shape, KernelDims& dims) {
-  dims[kConvStripHeight] = shape.strip_height, dims[kConvChains] = shape.gemm.chains;
-  dims[kConvRowBytes] = shape.row_bytes, dims[kConvCopiedBytes] = round_up(shape.copied_bytes(), 64);
-  dims[kConvBlockRows] = shape.block_rows, dims[kConvBlocks] = shape.blocks;
-  dims[kConvColumnRuns] = shape.column_runs;
+void write_derived(const ConvShape& shape, KernelArgs& args) {
+  auto derived = from_args<DirectConvArgs>(args);
+  derived.strip_height = shape.strip_height, derived.chains = shape.gemm.chains;
+  derived.row_bytes = shape.row_bytes, derived.copied_bytes = round_up(shape.copied_bytes(), 64);
+  derived.block_rows = shape.block_rows, derived.blocks = shape.blocks;
+  derived.column_runs = shape.column_runs;
+  write_args(derived, args);
 }
 
 // All strips of planes up to a width from which on all have one of two heights.

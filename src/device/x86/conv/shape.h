@@ -25,11 +25,17 @@ namespace hone {
 class X86Emitter;
 using Emitter = X86Emitter;
 
-// What launch() derives from the sizes of a plane, in KernelArgs::dims. Strip height and chains decide bits: both
-// follow from the plane by the rule of conv_shape(), for whatever plane code is made.
-inline constexpr int kConvStripHeight = kDerivedDims, kConvChains = kDerivedDims + 1, kConvRowBytes = kDerivedDims + 2,
-                     kConvBlockRows = kDerivedDims + 3, kConvBlocks = kDerivedDims + 4,
-                     kConvCopiedBytes = kDerivedDims + 5, kConvColumnRuns = kDerivedDims + 6;
+// With what launch() derives from the sizes of a plane. Strip height and chains decide bits: both follow from the plane
+// by the rule of conv_shape(), for whatever plane code is made.
+struct DirectConvArgs : ConvArgs {
+  int64_t strip_height = 0, chains = 0, row_bytes = 0, block_rows = 0, blocks = 0, copied_bytes = 0, column_runs = 0;
+  static constexpr auto places() {
+    using A = DirectConvArgs;
+    return std::tuple_cat(ConvArgs::places(),
+                          std::tuple(SizesFrom{32}, &A::strip_height, &A::chains, &A::row_bytes, &A::block_rows,
+                                     &A::blocks, &A::copied_bytes, &A::column_runs));
+  }
+};
 
 // Of a plan for any plane, what depends on its sizes is 0, and gemm.rows the most rows of a tile.
 struct ConvShape {
@@ -55,9 +61,9 @@ Support conv_support(const ConvPlan& plan, const Target& target);
 bool skips_padding(const ConvPlan& plan, const Target& target);
 ConvShape conv_shape(const ConvPlan& plan, const Target& target, int shrink = 0);
 // A plan for any plane placed on that of a call; any other plan as it is.
-ConvPlan on_plane_of(const ConvPlan& plan, const KernelDims& dims);
+ConvPlan on_plane_of(const ConvPlan& plan, const WindowSizes& sizes);
 // What launch() gives a kernel for any plane.
-void write_derived(const ConvShape& shape, KernelDims& dims);
+void write_derived(const ConvShape& shape, KernelArgs& args);
 int64_t pixels_of_line(const PlaneWindow& window);  // that one row of the window's places sees
 // Tiles that a kernel for any plane needs.
 struct ConvTile {

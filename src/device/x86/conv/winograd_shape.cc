@@ -59,8 +59,10 @@ int64_t pieces_of_block(int64_t pieces, int64_t room) {
 
 }  // namespace
 
-void write_derived(const WinogradShape& shape, KernelDims& dims) {
-  dims[kPieces] = shape.pieces(), dims[kPiecesAcross] = shape.pieces_x, dims[kBlockPieces] = shape.block_pieces;
+void write_derived(const WinogradShape& shape, KernelArgs& args) {
+  auto derived = from_args<WinogradArgs>(args);
+  derived.pieces = shape.pieces(), derived.pieces_across = shape.pieces_x, derived.block_pieces = shape.block_pieces;
+  write_args(derived, args);
 }
 
 GemmPlan winograd_product(const ConvPlan& plan) {

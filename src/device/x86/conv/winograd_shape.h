@@ -16,8 +16,15 @@
 
 namespace hone {
 
-// What launch() derives from the sizes of a plane, in KernelArgs::dims.
-inline constexpr int kPieces = kDerivedDims, kPiecesAcross = kDerivedDims + 1, kBlockPieces = kDerivedDims + 2;
+// With what launch() derives from the sizes of a plane.
+struct WinogradArgs : ConvArgs {
+  int64_t pieces = 0, pieces_across = 0, block_pieces = 0;
+  static constexpr auto places() {
+    using A = WinogradArgs;
+    return std::tuple_cat(ConvArgs::places(),
+                          std::tuple(SizesFrom{32}, &A::pieces, &A::pieces_across, &A::block_pieces));
+  }
+};
 
 // Of a plan for any plane, pieces are 0 and blocks as large as any.
 struct WinogradShape {
@@ -33,7 +40,7 @@ struct WinogradShape {
 };
 
 WinogradShape winograd_shape(const ConvPlan& plan, const Target& target, int shrink = 0);
-void write_derived(const WinogradShape& shape, KernelDims& dims);
+void write_derived(const WinogradShape& shape, KernelArgs& args);
 GemmPlan winograd_product(const ConvPlan& plan);  // one of the matrix products
 Support winograd_support(const ConvPlan& plan);
 struct MethodChoice {

@@ -11,7 +11,7 @@
 namespace hone {
 namespace {
 
-constexpr size_t kShared = 2;  // in pointers
+constexpr size_t kShared = place_of<&ConvWeightGradientArgs::parts>;
 
 Support supports(const ConvWeightGradientPlan& plan, const Target&) {
   constexpr int64_t kMostTaps = 4096;  // a scratch of some MB
@@ -23,11 +23,11 @@ Support supports(const ConvWeightGradientPlan& plan, const Target&) {
   return {};
 }
 
-Launch launch(const ConvWeightGradientPlan& plan, const Target& target, KernelArgs& args) {
+Launch launch(const ConvWeightGradientPlan& plan, const Target& target, PlaceBlockArgs& args) {
   if (plan.elements() == 0) return {};
-  const PlaceBlocks blocks = place_blocks(plan, target, args.dims);
-  args.dims[kBlockImages] = blocks.images, args.dims[kBlockRows] = blocks.rows;
-  args.dims[kBlockColumns] = blocks.columns, args.dims[kParts] = blocks.parts;
+  const PlaceBlocks blocks = place_blocks(plan, target, args);
+  args.block_images = blocks.images, args.block_rows = blocks.rows;
+  args.block_columns = blocks.columns, args.part_count = blocks.parts;
   // What a part adds to an element takes about 0.1 ns.
   if (plan.task == ConvWeightGradientPlan::Task::join)
     return {blocks.parts > 1 ? plan.elements() : 0, std::max<int64_t>(4096, 200'000 / blocks.parts)};
@@ -69,13 +69,13 @@ Support adapt(const X86Device& device, const Lowering&, Prepared& prepared) {
   return {};
 }
 
-constexpr X86KernelClass<ConvWeightGradientPlan> kConvWeightGradient{.adapt = adapt,
-                                                                     .supports = supports,
-                                                                     .launch = launch,
-                                                                     .describe = describe,
-                                                                     .emit = emit_conv_weight_gradient,
-                                                                     .can_shrink = can_shrink,
-                                                                     .speed = speed};
+constexpr X86KernelClass<ConvWeightGradientPlan, PlaceBlockArgs> kConvWeightGradient{.adapt = adapt,
+                                                                                     .supports = supports,
+                                                                                     .launch = launch,
+                                                                                     .describe = describe,
+                                                                                     .emit = emit_conv_weight_gradient,
+                                                                                     .can_shrink = can_shrink,
+                                                                                     .speed = speed};
 
 }  // namespace
 

@@ -18,6 +18,7 @@ namespace {
 
 using llvm::Function;
 using llvm::Value;
+using A = PlaceBlockArgs;
 
 // One dimension of the plane and what a block of places sees of it.
 struct Axis {
@@ -46,17 +47,17 @@ class ConvWeightGradientKernel {
     frame_ = e_.begin_kernel(symbol_);
     allow_spills(frame_.function);
     generate_quickly(frame_.function);
-    p_ = plane_values(e_, w_, true, frame_);
-    images_ = e_.kernel_dim(frame_, 0);
-    block_images_ = e_.kernel_dim(frame_, kBlockImages);
-    block_rows_ = e_.kernel_dim(frame_, kBlockRows), block_columns_ = e_.kernel_dim(frame_, kBlockColumns);
-    parts_ = e_.kernel_dim(frame_, kParts);
+    p_ = plane_values(e_, w_, true, frame_, place_of<&A::window>);
+    images_ = e_.size<&A::images>(frame_);
+    block_images_ = e_.size<&A::block_images>(frame_);
+    block_rows_ = e_.size<&A::block_rows>(frame_), block_columns_ = e_.size<&A::block_columns>(frame_);
+    parts_ = e_.size<&A::part_count>(frame_);
     Value* places = e_.b.CreateMul(block_images_, e_.b.CreateMul(block_rows_, block_columns_));
     d_panel_bytes_ = e_.times(places, s_.columns() * 4);
     d_panels_ = e_.at(frame_.scratch, s_.sums_bytes(taps_));
     x_panels_ = e_.at(d_panels_, up_to_line(e_.times(places, s_.block_outputs * 4)));
     Value* one_part = e_.b.CreateICmpEQ(parts_, e_.num(1));
-    results_ = e_.b.CreateSelect(one_part, e_.kernel_pointer(frame_, 3), e_.kernel_pointer(frame_, 2));
+    results_ = e_.b.CreateSelect(one_part, e_.pointer<&A::dw>(frame_), e_.pointer<&A::parts>(frame_));
     e_.loop(frame_.begin, frame_.end, 1, {}, [&](Value* item, const Values&) {
       one_item(item);
       return Values{};
@@ -288,7 +289,7 @@ class ConvWeightGradientKernel {
     // d [images, out_height, out_width, outputs].
     Value* d_row = e_.times(p_.out_width, pack_d_.place_bytes);
     Value* d_image = e_.b.CreateMul(d_row, p_.out_height);
-    Value* d = e_.at(e_.kernel_pointer(frame_, 0), e_.b.CreateMul(image, d_image));
+    Value* d = e_.at(e_.pointer<&A::d>(frame_), e_.b.CreateMul(image, d_image));
     d = e_.at(d, e_.b.CreateAdd(e_.b.CreateMul(y.first, d_row), e_.times(x.first, pack_d_.place_bytes)));
     const Panels of_d = {e_.times(x.count, row_bytes()), e_.b.CreateMul(y.count, e_.times(x.count, row_bytes()))};
     call(pack_d_, d, block.group, block.output, outputs_of(block), d_panels_, d_panel_bytes_,
@@ -297,7 +298,7 @@ class ConvWeightGradientKernel {
     Value* x_line = e_.times(p_.width, pack_x_.place_bytes);
     Value* x_image = e_.b.CreateMul(x_line, p_.height);
     Value* x_row = e_.times(x_line, plan_.only_places ? w_.stride_y : 1);
-    Value* from = e_.at(e_.kernel_pointer(frame_, 1), e_.b.CreateMul(image, x_image));
+    Value* from = e_.at(e_.pointer<&A::x>(frame_), e_.b.CreateMul(image, x_image));
     from = e_.at(from, e_.b.CreateAdd(e_.b.CreateMul(y.seen_first, x_row), e_.times(x.seen_first, pack_x_.step_bytes)));
     const int64_t pixel = s_.x_columns() * 4;
     const Panels of_x = {e_.times(x.seen, pixel), e_.b.CreateMul(y.seen, e_.times(x.seen, pixel))};
@@ -428,8 +429,8 @@ class ConvWeightGradientKernel {
 // Elements [begin, end) of dW, the parts in order.
 void emit_join(Emitter& e, const ConvWeightGradientPlan& plan, const std::string& symbol) {
   const KernelFrame frame = e.begin_kernel(symbol);
-  Value *parts = e.kernel_pointer(frame, 2), *out = e.kernel_pointer(frame, 3);
-  Value* more = e.b.CreateSub(e.kernel_dim(frame, kParts), e.num(1));
+  Value *parts = e.pointer<&A::parts>(frame), *out = e.pointer<&A::dw>(frame);
+  Value* more = e.b.CreateSub(e.size<&A::part_count>(frame), e.num(1));
   const int64_t part_bytes = plan.elements() * 4;
   e.loop(frame.begin, frame.end, e.lanes, {}, [&](Value* element, const Values&) {
     Value *mask = e.tail_mask(e.b.CreateSub(frame.end, element)), *offset = e.times(element, 4);

@@ -64,9 +64,9 @@ int64_t most_parts(const ConvWeightGradientPlan& plan, const Target& target) {
   return ceil_div(kItems, weight_gradient_shape(plan, target).items_of_part());
 }
 
-PlaceBlocks place_blocks(const ConvWeightGradientPlan& plan, const Target& target, const KernelDims& dims) {
-  const PlaneWindow w = on_plane_of(plan.window, dims);
-  const int64_t images = dims[0];
+PlaceBlocks place_blocks(const ConvWeightGradientPlan& plan, const Target& target, const ConvWeightGradientArgs& args) {
+  const PlaneWindow w = on_plane_of(plan.window, args.window);
+  const int64_t images = args.images;
   PlaceBlocks b;
   b.columns = even_part(w.out_width, 2 * kBlockPlaces);
   b.rows = b.columns < w.out_width ? 1 : even_part(w.out_height, kBlockPlaces / b.columns);

@@ -16,9 +16,15 @@ namespace hone {
 class X86Emitter;
 using Emitter = X86Emitter;
 
-// What launch() derives from the sizes, in KernelArgs::dims: places of a block, and into how many parts blocks fall.
-inline constexpr int kBlockImages = kDerivedDims, kBlockRows = kDerivedDims + 1, kBlockColumns = kDerivedDims + 2,
-                     kParts = kDerivedDims + 3;
+// With what launch() derives from the sizes: places of a block, and into how many parts blocks fall.
+struct PlaceBlockArgs : ConvWeightGradientArgs {
+  int64_t block_images = 0, block_rows = 0, block_columns = 0, part_count = 0;
+  static constexpr auto places() {
+    using A = PlaceBlockArgs;
+    return std::tuple_cat(ConvWeightGradientArgs::places(), std::tuple(SizesFrom{32}, &A::block_images, &A::block_rows,
+                                                                       &A::block_columns, &A::part_count));
+  }
+};
 
 struct WeightGradientShape {
   int lanes = 0, vectors = 0, rows = 0;  // of a tile
@@ -45,14 +51,14 @@ WeightGradientShape weight_gradient_shape(const ConvWeightGradientPlan& plan, co
 // The most parts that there are for any sizes.
 int64_t most_parts(const ConvWeightGradientPlan& plan, const Target& target);
 
-// Blocks of places, for the sizes in `dims`.
+// Blocks of places, for the sizes of a call.
 struct PlaceBlocks {
   int64_t images = 1, rows = 1, columns = 1;  // of a block
   int64_t count = 0, parts = 1;
   int64_t seen = 0;  // pixels of x under a block, at most
   int64_t places() const { return images * rows * columns; }
 };
-PlaceBlocks place_blocks(const ConvWeightGradientPlan& plan, const Target& target, const KernelDims& dims);
+PlaceBlocks place_blocks(const ConvWeightGradientPlan& plan, const Target& target, const ConvWeightGradientArgs& args);
 
 void emit_conv_weight_gradient(Emitter& e, const ConvWeightGradientPlan& plan, const std::string& symbol, int shrink);
 

@@ -83,13 +83,13 @@ class GemmCase {
     generate_quickly(frame_.function);
     sums_ = e_.stack(e_.v_f32, int64_t{shape_.rows} * shape_.vectors * shape_.item_panels);
     if (shape_.tiles) tile_state_ = tile_state(e_);
-    m_ = m_case_ ? e_.num(m_case_) : e_.kernel_dim(frame_, 0);
-    n_ = plan_.n ? e_.num(plan_.n) : e_.kernel_dim(frame_, kGemmN);
-    k_ = plan_.k ? e_.num(plan_.k) : e_.kernel_dim(frame_, kGemmK);
-    block_rows_ = e_.kernel_dim(frame_, kGemmBlockRows);
+    m_ = m_case_ ? e_.num(m_case_) : e_.size<&A::m>(frame_);
+    n_ = plan_.n ? e_.num(plan_.n) : e_.size<&A::n>(frame_);
+    k_ = plan_.k ? e_.num(plan_.k) : e_.size<&A::k>(frame_);
+    block_rows_ = e_.size<&A::block_rows>(frame_);
     Value* panel_items = up(n_, shape_.panel_columns() * shape_.item_panels);
-    Value* inner = e_.b.CreateBinaryIntrinsic(llvm::Intrinsic::smax, e_.kernel_dim(frame_, 7), e_.num(1));
-    Value* a_stride = plan_.a_row_stride ? e_.num(plan_.a_row_stride) : e_.kernel_dim(frame_, 5);
+    Value* inner = e_.b.CreateBinaryIntrinsic(llvm::Intrinsic::smax, e_.size<&A::inner_batches>(frame_), e_.num(1));
+    Value* a_stride = plan_.a_row_stride ? e_.num(plan_.a_row_stride) : e_.size<&A::a_row>(frame_);
     source_row_bytes_ = e_.times(a_stride, size_bytes(plan_.a));
     a_row_bytes_ = shape_.copies_codes() ? e_.num(shape_.code_row_bytes())
                    : make_rows_          ? e_.times(k_, 4)
@@ -155,21 +155,24 @@ class GemmCase {
     Value *row, *column, *result_offset, *batch;
   };
 
+  using A = GemmArgs;
+
   // Number outer * inner + h.
   struct Batch {
     Value *outer, *h, *number;
   };
-  // outer * dims[a] + h * dims[b] elements, where `outer` counts through the loops in the middle, too.
-  Value* batch_offset(const Batch& batch, int a, int b) {
-    Value *outer = batch.outer, *offset = e_.b.CreateMul(batch.h, e_.kernel_dim(frame_, b));
+  // Elements before the batch, where `outer` counts through the loops in the middle, too.
+  enum Strided : int { kOfA, kOfW, kOfResult };  // in the arrays of strides
+  Value* batch_offset(const Batch& batch, Strided of) {
+    Value *outer = batch.outer, *offset = e_.b.CreateMul(batch.h, e_.size<&A::inner_strides>(frame_, of));
     for (int64_t loop = plan_.middle_loops; loop-- > 0;) {
-      const int at = kGemmMiddleLoops + 4 * static_cast<int>(loop);
-      Value* count = e_.kernel_dim(frame_, at);
-      Value* stride = e_.kernel_dim(frame_, at + a - 1);  // a: 2 to 4
+      const int at = 4 * static_cast<int>(loop);
+      Value* count = e_.size<&A::middle_loops>(frame_, at);
+      Value* stride = e_.size<&A::middle_loops>(frame_, at + 1 + of);
       offset = e_.b.CreateAdd(offset, e_.b.CreateMul(e_.b.CreateURem(outer, count), stride));
       outer = e_.b.CreateUDiv(outer, count);
     }
-    return e_.b.CreateAdd(offset, e_.b.CreateMul(outer, e_.kernel_dim(frame_, a)));
+    return e_.b.CreateAdd(offset, e_.b.CreateMul(outer, e_.size<&A::batch_strides>(frame_, of)));
   }
 
   // Counts through panels, blocks of rows and batches: divisions once a call, not once an item.
@@ -208,13 +211,13 @@ class GemmCase {
 
   void one_item(const Batch& batch, Value* block, Value* is_last, Value* panel, Value* has_other_rows) {
     Value* first = e_.b.CreateMul(block, block_rows_);
-    Value* a = e_.at(e_.kernel_pointer(frame_, 0), e_.times(batch_offset(batch, 2, 8), size_bytes(plan_.a)));
+    Value* a = e_.at(e_.pointer<&A::a>(frame_), e_.times(batch_offset(batch, kOfA), size_bytes(plan_.a)));
     a = e_.at(a, e_.times(first, plan_.a_by_columns ? e_.num(size_bytes(plan_.a)) : source_row_bytes_));
     Value* rows = m_case_ ? m_ : e_.b.CreateSelect(is_last, last_rows_, block_rows_);
     strips_ = m_case_ ? last_strips_ : select_strips(e_, is_last, last_strips_, full_strips_);
     Value* column = e_.times(panel, shape_.panel_columns());
-    const Place place{first, column, batch_offset(batch, 4, 10), batch.number};
-    if (adds_blocks()) return added_blocks(a, batch_offset(batch, 3, 9), rows, panel, place);
+    const Place place{first, column, batch_offset(batch, kOfResult), batch.number};
+    if (adds_blocks()) return added_blocks(a, batch_offset(batch, kOfW), rows, panel, place);
     if (make_rows_) {
       Value* const arguments[] = {a, source_row_bytes_, rows, k_, frame_.scratch};
       e_.when(has_other_rows, [&] { e_.b.CreateCall(make_rows_, arguments); });
@@ -222,9 +225,9 @@ class GemmCase {
     }
     Value *w = nullptr, *scales = llvm::ConstantPointerNull::get(e_.b.getPtrTy());
     if (shape_.source == WeightSource::activation) {
-      w = pack_activation(batch_offset(batch, 3, 9), e_.num(0), k_, column);
+      w = pack_activation(batch_offset(batch, kOfW), e_.num(0), k_, column);
     } else {
-      w = e_.at(e_.kernel_pointer(frame_, 1), e_.times(panel, shape_.panel_bytes()));
+      w = e_.at(e_.pointer<&A::w>(frame_), e_.times(panel, shape_.panel_bytes()));
       if (shape_.codec || shape_.integers) scales = e_.at(w, shape_.scales_offset());
     }
     if (shape_.source == WeightSource::unpacked) return unpacked_strips(a, w, scales, rows, place);
@@ -252,8 +255,8 @@ class GemmCase {
   // Of the panel that begins at `column`, `count` k from `first` on.
   Value* pack_activation(Value* offset, Value* first, Value* count, Value* column) {
     const int64_t size = size_bytes(plan_.w);
-    Value* row_bytes = e_.times(e_.kernel_dim(frame_, 6), size);
-    Value* w = e_.at(e_.kernel_pointer(frame_, 1), e_.times(offset, size));
+    Value* row_bytes = e_.times(e_.size<&A::w_row>(frame_), size);
+    Value* w = e_.at(e_.pointer<&A::w>(frame_), e_.times(offset, size));
     const bool nk = plan_.weights == GemmPlan::Weights::activation_nk;
     w = e_.at(w, e_.times(nk ? column : first, row_bytes));
     w = e_.at(w, e_.times(nk ? first : column, size));
@@ -456,7 +459,7 @@ void emit_gemm(Emitter& e, const GemmPlan& plan, const std::string& symbol, int 
     each.body(frame);
   }
   const KernelFrame frame = e.begin_kernel(symbol);
-  Value* extent = e.kernel_dim(frame, 0);
+  Value* extent = e.size<&GemmArgs::m>(frame);
   for (size_t i = 0; i < cases.size(); ++i) {
     Value* is_it = cases[i].m() ? e.b.CreateICmpEQ(extent, e.num(cases[i].m())) : e.b.CreateICmpSGE(extent, e.num(m));
     e.when(is_it, [&] { e.b.CreateCall(bodies[i], {frame.args, frame.begin, frame.end, frame.scratch}); });

@@ -16,13 +16,13 @@ namespace {
 
 // About 20 us: 2 MFLOP at 100 GFLOP/s (tiles: eight times that, of codes sixteen), or 512 KB of weights at 25 GB/s
 // when there are few rows.
-Launch launch(const GemmPlan& plan, const Target& target, KernelArgs& args) {
-  const int64_t m = args.dims[0], batches = args.dims[1];
+Launch launch(const GemmPlan& plan, const Target& target, GemmArgs& args) {
+  const int64_t m = args.m;
   GemmShape s = gemm_shape(plan, target, gemm_case(m));
-  if (plan.n == 0) s.n = args.dims[kGemmN];
-  if (plan.k == 0) s.k = args.dims[kGemmK];
+  if (plan.n == 0) s.n = args.n;
+  if (plan.k == 0) s.k = args.k;
   const int64_t block = s.block_rows(m), rows = std::min(m, block);
-  args.dims[kGemmBlockRows] = block;
+  args.block_rows = block;
   const int64_t flops = std::max<int64_t>(1, 2 * rows * s.k * s.panel_columns() * s.item_panels);
   int64_t items = std::min((int64_t{!s.tiles     ? 2
                                     : s.integers ? 32
@@ -33,7 +33,7 @@ Launch launch(const GemmPlan& plan, const Target& target, KernelArgs& args) {
   // Rows are widened once a chunk, for about the sixteenth part of what multiplying them by one panel takes.
   // Codes are laid out in scratch likewise.
   if (s.widens_rows || s.copies_codes()) items = std::max<int64_t>(items, s.panel_items() >= 16 ? 4 : 2);
-  return {.items = batches * ceil_div(m, block) * s.panel_items(),
+  return {.items = args.batches * ceil_div(m, block) * s.panel_items(),
           .items_per_chunk = std::max<int64_t>(1, items),
           .scratch_bytes = s.scratch_bytes(block)};
 }
@@ -72,7 +72,7 @@ Support adapt(const X86Device& device, const Lowering&, Prepared& prepared) {
   prepared.place = [=, &device, fill = std::move(prepared.place), plans = PlanVariants<bool>()](
                        const RunSizes& sizes, StepCall& placed) mutable {
     if (Support r = fill(sizes, placed); !r.supported()) return r;
-    const bool few = two && placed.dims[0] <= kFewRows;
+    const bool few = two && placed.args<GemmArgs>().m <= kFewRows;
     return plans.choose(few, device, placed, [&] {
       GemmPlan chosen = plan;
       if (m > 0) chosen.rows = only_rows(plan, device.target(), m);
@@ -83,16 +83,16 @@ Support adapt(const X86Device& device, const Lowering&, Prepared& prepared) {
   return {};
 }
 
-constexpr X86KernelClass<GemmPlan> kGemm{.adapt = adapt,
-                                         .supports = gemm_support,
-                                         .launch = launch,
-                                         .describe = describe,
-                                         .emit = emit_gemm,
-                                         .can_shrink = can_shrink,
-                                         .speed = speed,
-                                         .prepack_key = prepack_key,
-                                         .prepacked_bytes = prepacked_bytes,
-                                         .prepack = prepack};
+constexpr X86KernelClass<GemmPlan, GemmArgs> kGemm{.adapt = adapt,
+                                                   .supports = gemm_support,
+                                                   .launch = launch,
+                                                   .describe = describe,
+                                                   .emit = emit_gemm,
+                                                   .can_shrink = can_shrink,
+                                                   .speed = speed,
+                                                   .prepack_key = prepack_key,
+                                                   .prepacked_bytes = prepacked_bytes,
+                                                   .prepack = prepack};
 
 }  // namespace
 

@@ -213,8 +213,7 @@ Support gemm_support(const GemmPlan& plan, const Target&) {
     return {fmt::format("{} operands and {} results", plan.operands.size(), plan.results.size())};
   size_t full = 0;
   for (const GemmPlan::Operand& o : plan.operands) full += o.access == GemmPlan::Access::full;
-  if (kGemmFullStrides + full + 1 > std::tuple_size_v<decltype(KernelArgs::dims)>)
-    return {fmt::format("{} full operands", full)};
+  if (full + 1 > GemmArgs().full_strides.size()) return {fmt::format("{} full operands", full)};
   return plan.w_format.empty() ? Support{} : prepackable(parse_format(plan.w_format));
 }
 

@@ -18,7 +18,7 @@ namespace {
 using llvm::Function;
 using llvm::Value;
 
-enum Pointer : int { kX, kR, kBias, kLengths, kInitialH, kInitialC, kPeepholes, kY, kLastH, kLastC };
+using A = RecurrentArgs;
 
 class RecurrentEmitter {
  public:
@@ -34,8 +34,8 @@ class RecurrentEmitter {
     if (plan_.round_state) round_ = emit_round(symbol_ + "_round");
     frame_ = e_.begin_kernel(symbol_);
     allow_spills(frame_.function);
-    steps_ = e_.kernel_dim(frame_, 0), batch_ = e_.kernel_dim(frame_, 1);
-    sequences_ = e_.kernel_dim(frame_, 2);
+    steps_ = e_.size<&A::steps>(frame_), batch_ = e_.size<&A::batch>(frame_);
+    sequences_ = e_.size<&A::sequences>(frame_);
     int most = 0;
     for (const RecurrentShape::Phase& phase : s_.phases)
       most = std::max({most, phase.rows * phase.vectors(), phase.wide_panels * phase.vectors()});
@@ -202,7 +202,7 @@ class RecurrentEmitter {
     if (!plan_.has_lengths) return steps_;
     llvm::Type* type = e_.memory_type(plan_.lengths);
     Value* place = e_.times(e_.b.CreateAdd(first_, row), size_bytes(plan_.lengths));
-    return e_.b.CreateSExt(e_.load(type, e_.at(e_.kernel_pointer(frame_, kLengths), place)), e_.i64);
+    return e_.b.CreateSExt(e_.load(type, e_.at(e_.pointer<&A::lengths>(frame_), place)), e_.i64);
   }
   // Where in time step i of a sequence lies; behind its end, i.
   Value* time_of(Value* i, Value* length) {
@@ -218,16 +218,16 @@ class RecurrentEmitter {
     if (plan_.has_cell) carried.insert(carried.end(), {matrix(2), matrix(3)});
     const int of_steps = plan_.has_cell ? 4 : 2;
     if (s_.states > of_steps) source_ = matrix(of_steps), kept_ = matrix(of_steps + 1);
-    begin_state(kInitialH, carried[kH]);
-    if (plan_.has_cell) begin_state(kInitialC, carried[kC]);
+    begin_state(place_of<&A::initial_h>, carried[kH]);
+    if (plan_.has_cell) begin_state(place_of<&A::initial_c>, carried[kC]);
     carried = e_.loop(e_.num(0), steps_, 1, carried, [&](Value* i, const Values& now) {
       one_step(i, now);
       Values next = now;
       for (size_t state = 0; state < next.size(); state += 2) std::swap(next[state], next[state + 1]);
       return next;
     });
-    end_state(kLastH, carried[kH]);
-    if (plan_.has_cell) end_state(kLastC, carried[kC]);
+    end_state(place_of<&A::last_h>, carried[kH]);
+    if (plan_.has_cell) end_state(place_of<&A::last_c>, carried[kC]);
   }
 
   void begin_state(int pointer, Value* state) {
@@ -243,7 +243,7 @@ class RecurrentEmitter {
   }
 
   void one_step(Value* i, const Values& now) {
-    Value* x = of_direction(kX, gates_bytes());
+    Value* x = of_direction(place_of<&A::x>, gates_bytes());
     const int64_t row_bytes = std::ssize(plan_.directions) * gates_bytes();
     each_row([&](Value* row) {
       Value* number = e_.b.CreateMul(time_of(i, length(row)), batch_);
@@ -262,7 +262,7 @@ class RecurrentEmitter {
   void multiply(size_t p, Value* is_odd, const Values& now) {
     const RecurrentShape::Phase& phase = s_.phases[p];
     const PhaseTiles& tiles = tiles_[p];
-    Value* panels = e_.at(e_.kernel_pointer(frame_, kR),
+    Value* panels = e_.at(e_.pointer<&A::r>(frame_),
                           e_.b.CreateAdd(e_.times(direction_, s_.direction_bytes), e_.num(phase.offset)));
     Value* source = p > 0 || round_ ? source_ : now[kH];
     const auto call_tile = [&](Value* tile, Value* row, Value* panel, int64_t part = 0) {
@@ -319,8 +319,8 @@ class RecurrentEmitter {
     const bool is_last = p + 1 == s_.phases.size();
     Value* const operands[] = {sums,
                                at_unit(e_.load(e_.ptr, table_at(row), 8)),
-                               at_unit(of_direction(kBias, gates_bytes())),
-                               at_unit(of_direction(kPeepholes, 3 * unit_bytes())),
+                               at_unit(of_direction(place_of<&A::bias>, gates_bytes())),
+                               at_unit(of_direction(place_of<&A::peepholes>, 3 * unit_bytes())),
                                of_state(now[kH]),
                                of_state(plan_.has_cell ? now[kC] : nullptr),
                                of_state(kept_),
@@ -337,7 +337,7 @@ class RecurrentEmitter {
     Value *steps = length(row), *runs = e_.b.CreateICmpSLT(i, steps);
     Value* number = e_.b.CreateAdd(e_.times(time_of(i, steps), std::ssize(plan_.directions)), direction_);
     number = e_.b.CreateAdd(e_.b.CreateMul(number, batch_), e_.b.CreateAdd(first_, row));
-    Value *y = e_.at(e_.kernel_pointer(frame_, kY), e_.times(number, unit_bytes())), *is_read = is_given(kY);
+    Value *y = e_.at(e_.pointer<&A::y>(frame_), e_.times(number, unit_bytes())), *is_read = is_given(place_of<&A::y>);
     e_.when(e_.b.CreateAnd(is_read, runs), [&] { emit_copy(e_, state_row(now[kNextH], row), y, unit_bytes()); });
     if (!plan_.has_lengths) return;
     e_.when(e_.b.CreateNot(runs), [&] {

@@ -17,9 +17,9 @@ Support supports(const RecurrentPlan& plan, const Target&) {
   return {};
 }
 
-Launch launch(const RecurrentPlan& plan, const Target& target, KernelArgs& args) {
-  const int64_t batch = args.dims[1], sequences = sequences_of_item(batch);
-  args.dims[2] = sequences;
+Launch launch(const RecurrentPlan& plan, const Target& target, RecurrentArgs& args) {
+  const int64_t batch = args.batch, sequences = sequences_of_item(batch);
+  args.sequences = sequences;
   return {.items = sequences > 0 ? std::ssize(plan.directions) * ceil_div(batch, sequences) : 0,
           .items_per_chunk = 1,
           .scratch_bytes = recurrent_shape(plan, target).scratch_bytes(sequences)};
@@ -41,15 +41,15 @@ bool can_shrink(const RecurrentPlan& plan, const Target& target, int shrink) {
 // One sequence takes each weight once, from the second-level cache or behind it.
 KernelSpeed speed(const RecurrentPlan&, const Target&) { return {0.6, 0.03}; }
 
-constexpr X86KernelClass<RecurrentPlan> kRecurrent{.supports = supports,
-                                                   .launch = launch,
-                                                   .describe = describe,
-                                                   .emit = emit_recurrent,
-                                                   .can_shrink = can_shrink,
-                                                   .speed = speed,
-                                                   .prepack_key = prepack_key,
-                                                   .prepacked_bytes = prepacked_bytes,
-                                                   .prepack = prepack};
+constexpr X86KernelClass<RecurrentPlan, RecurrentArgs> kRecurrent{.supports = supports,
+                                                                  .launch = launch,
+                                                                  .describe = describe,
+                                                                  .emit = emit_recurrent,
+                                                                  .can_shrink = can_shrink,
+                                                                  .speed = speed,
+                                                                  .prepack_key = prepack_key,
+                                                                  .prepacked_bytes = prepacked_bytes,
+                                                                  .prepack = prepack};
 
 }  // namespace
 

@@ -36,6 +36,7 @@ namespace hone {
 namespace {
 
 using llvm::Value;
+using A = WindowTileArgs;
 
 class ReduceWindowEmitter {
  public:
@@ -62,10 +63,10 @@ class ReduceWindowEmitter {
                            weight_bytes());
     frame_ = e_.begin_kernel(symbol);
     allow_spills(frame_.function);
-    Value *x = e_.kernel_pointer(frame_, 0), *w = e_.kernel_pointer(frame_, 1);
+    Value *x = e_.pointer<&A::x>(frame_), *w = e_.pointer<&A::w>(frame_);
     if (unpack) w = decoded_weights(unpack, w);
     p_ = sizes(frame_);
-    Value* blocks = plan_.any_plane ? e_.kernel_dim(frame_, kWindowBlocks) : e_.num(channel_blocks(plan_, e_.target));
+    Value* blocks = plan_.any_plane ? e_.size<&A::blocks>(frame_) : e_.num(channel_blocks(plan_, e_.target));
     e_.loop(frame_.begin, frame_.end, 1, {}, [&](Value* item, const Values&) {
       row_of_places(x, w, e_.b.CreateUDiv(item, blocks), e_.b.CreateURem(item, blocks));
       return Values{};
@@ -85,7 +86,9 @@ class ReduceWindowEmitter {
     return frame_.scratch;
   }
 
-  PlaneValues sizes(const KernelFrame& frame) { return plane_values(e_, plane_, plan_.any_plane, frame); }
+  PlaneValues sizes(const KernelFrame& frame) {
+    return plane_values(e_, plane_, plan_.any_plane, frame, place_of<&A::window>);
+  }
 
   // What a tile adds: the taps that lie in the plane, where `left` and `right` of its pixels do not or wherever it is,
   // as of a border; or as many as the call says.
@@ -180,8 +183,7 @@ class ReduceWindowEmitter {
     Value* counted = counted_down(y, top);
     top = e_.b.CreateAdd(top, e_.times(down.first, plane_.dilation_y));
     Value* pixels = e_.times(e_.b.CreateAdd(e_.times(image, p_.height), top), p_.width);
-    Value* in_block =
-        plan_.any_plane ? e_.kernel_dim(frame_, kWindowBlockVectors) : e_.num(block_vectors(plan_, e_.target));
+    Value* in_block = plan_.any_plane ? e_.size<&A::block_vectors>(frame_) : e_.num(block_vectors(plan_, e_.target));
     Value* begin = e_.times(block, in_block);
     places({.x = e_.at(x, e_.times(pixels, pixel_bytes_)),
             .w = e_.at(w, e_.times(down.first, e_.times(p_.kernel_width, weight_bytes()))),
@@ -202,8 +204,8 @@ class ReduceWindowEmitter {
   void places_of_any_plane(const Row& row) {
     if (!is_unrolled(plan_)) return tiles(single_, row, e_.num(0), p_.out_width);
     Value *zero = e_.num(0), *wide = e_.num(inner_.shape.columns), *last = e_.b.CreateSub(p_.out_width, wide);
-    Value *first = e_.kernel_dim(frame_, kWindowInsideFirst), *end = e_.kernel_dim(frame_, kWindowInsideEnd),
-          *overhang = e_.kernel_dim(frame_, kWindowOverhang);
+    Value *first = e_.size<&A::inside_first>(frame_), *end = e_.size<&A::inside_end>(frame_),
+          *overhang = e_.size<&A::overhang>(frame_);
     const auto once_if = [&](Value* condition) { return e_.b.CreateZExt(condition, e_.i64); };
     const auto hangs_over = [&](Value* condition, int64_t right) {
       return once_if(e_.b.CreateAnd(condition, e_.b.CreateICmpEQ(overhang, e_.num(right))));
@@ -322,9 +324,9 @@ class ReduceWindowEmitter {
   // Those of the first chain.
   void begin_with_zero_point(llvm::Function* f, const Tile& tile, Values& sums) {
     const KernelFrame frame{f, f->getArg(0), nullptr, nullptr, nullptr};
-    const auto last = static_cast<int>(2 + plan_.operands.size() + plan_.results.size());
-    x_zero_ = e_.b.CreateSIToFP(e_.load_broadcast(plan_.x, e_.kernel_pointer(frame, last)), e_.v_f32);
-    Value* all = e_.at(e_.kernel_pointer(frame, 1), plane_.taps() * weight_bytes());
+    const auto last = static_cast<int>(plan_.operands.size() + plan_.results.size());
+    x_zero_ = e_.b.CreateSIToFP(e_.load_broadcast(plan_.x, e_.pointer<&A::epilogue>(frame, last)), e_.v_f32);
+    Value* all = e_.at(e_.pointer<&A::w>(frame), plane_.taps() * weight_bytes());
     all = e_.at(all, e_.times(f->getArg(6), 4));
     for (int64_t v = 0; v < tile.shape.vectors; ++v) {
       Value* outside = e_.b.CreateFMul(x_zero_, e_.load(e_.v_f32, e_.at(all, channel(v) * 4), 4));
@@ -426,7 +428,7 @@ class ReduceWindowEmitter {
     Values fixed(static_cast<size_t>(operands) + 2, nullptr);  // operands that are the same in every column
     for (int i = 0; i < operands; ++i) {
       const Epilogue::Operand& o = plan_.operands[static_cast<size_t>(i)];
-      Value* base = e_.kernel_pointer(frame, 2 + i);
+      Value* base = e_.pointer<&A::epilogue>(frame, i);
       Value*& known = fixed[static_cast<size_t>(i) + 2];
       if (o.access == Epilogue::Access::column)
         known = e_.load_elements(o.dtype, e_.at(base, e_.times(c, size_bytes(o.dtype))), mask_);
@@ -445,13 +447,13 @@ class ReduceWindowEmitter {
         Value*& arg = args[static_cast<size_t>(i) + 2];
         if (arg) continue;
         const bool full = o.access == Epilogue::Access::full;
-        Value* from = e_.at(e_.kernel_pointer(frame, 2 + i), e_.times(full ? at : place, size_bytes(o.dtype)));
+        Value* from = e_.at(e_.pointer<&A::epilogue>(frame, i), e_.times(full ? at : place, size_bytes(o.dtype)));
         arg = full ? e_.load_elements(o.dtype, from, mask_) : e_.load_broadcast(o.dtype, from);
       }
       args.resize(plan_.program.args.size());
       const Values results = emit_program(e_, plan_.program, args, at, invariants);
       for (size_t j = 0; j < results.size(); ++j) {
-        Value* base = e_.kernel_pointer(frame, 2 + operands + static_cast<int>(j));
+        Value* base = e_.pointer<&A::epilogue>(frame, operands + static_cast<int>(j));
         e_.store_elements(results[j], plan_.results[j], e_.at(base, e_.times(at, size_bytes(plan_.results[j]))), mask_);
       }
     };
@@ -475,8 +477,8 @@ class ReduceWindowEmitter {
     return counted(frame, left, p_.kernel_width, plane_.dilation_x, p_.width, 1);
   }
   Value* counted(const KernelFrame& frame, Value* start, Value* taps, int64_t dilation, Value* extent, int side) {
-    Value* before = e_.kernel_dim(frame, kCountedPadding + side);
-    extent = e_.b.CreateAdd(e_.b.CreateAdd(extent, before), e_.kernel_dim(frame, kCountedPadding + 2 + side));
+    Value* before = e_.size<&A::counted>(frame, side);
+    extent = e_.b.CreateAdd(e_.b.CreateAdd(extent, before), e_.size<&A::counted>(frame, 2 + side));
     const Taps inside = taps_inside(e_.b.CreateAdd(start, before), taps, dilation, extent);
     return e_.b.CreateSIToFP(e_.larger(inside.count, e_.num(0)), e_.f32);
   }

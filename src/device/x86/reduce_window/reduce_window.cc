@@ -14,7 +14,7 @@ namespace hone {
 namespace {
 
 Support supports(const ReduceWindowPlan& plan, const Target&) {
-  if (2 + plan.operands.size() + plan.results.size() + plan.has_x_zero > KernelArgs{}.pointers.size())
+  if (plan.operands.size() + plan.results.size() + plan.has_x_zero > ReduceWindowArgs().epilogue.size())
     return {fmt::format("{} operands and {} results do not fit the arguments of a kernel", plan.operands.size(),
                         plan.results.size())};
   const PlaneWindow& p = plan.plane;
@@ -38,12 +38,12 @@ Support supports(const ReduceWindowPlan& plan, const Target&) {
   return {};
 }
 
-Launch launch(const ReduceWindowPlan& any, const Target& target, KernelArgs& args) {
-  const ReduceWindowPlan plan = on_plane_of(any, args.dims);
+Launch launch(const ReduceWindowPlan& any, const Target& target, WindowTileArgs& args) {
+  const ReduceWindowPlan plan = on_plane_of(any, args.window);
   const PlaneWindow& p = plan.plane;
   if (p.out_height < 1 || p.out_width < 1) return {};
-  write_derived(plan, target, args.dims);
-  const int64_t items = args.dims[0] * p.out_height * channel_blocks(plan, target);
+  write_derived(plan, target, args);
+  const int64_t items = args.images * p.out_height * channel_blocks(plan, target);
   const double results = static_cast<double>(p.out_width * block_vectors(plan, target) * target.lanes());
   const auto streams = static_cast<int>(plan.operands.size() + plan.results.size());
   const double ns =
@@ -71,15 +71,15 @@ bool can_shrink(const ReduceWindowPlan& plan, const Target& target, int shrink) 
 
 KernelSpeed speed(const ReduceWindowPlan&, const Target&) { return {0.95, 0.2}; }
 
-constexpr X86KernelClass<ReduceWindowPlan> kWindow{.supports = supports,
-                                                   .launch = launch,
-                                                   .describe = describe,
-                                                   .emit = emit_reduce_window,
-                                                   .can_shrink = can_shrink,
-                                                   .speed = speed,
-                                                   .prepack_key = prepack_key,
-                                                   .prepacked_bytes = prepacked_bytes,
-                                                   .prepack = prepack};
+constexpr X86KernelClass<ReduceWindowPlan, WindowTileArgs> kWindow{.supports = supports,
+                                                                   .launch = launch,
+                                                                   .describe = describe,
+                                                                   .emit = emit_reduce_window,
+                                                                   .can_shrink = can_shrink,
+                                                                   .speed = speed,
+                                                                   .prepack_key = prepack_key,
+                                                                   .prepacked_bytes = prepacked_bytes,
+                                                                   .prepack = prepack};
 
 }  // namespace
 

@@ -60,15 +60,15 @@ ReduceWindowTile single_tile(const ReduceWindowPlan& plan, const Target& target,
   return {1, vectors_beside(chains, channel_vectors(plan, target), shrink), chains};
 }
 
-ReduceWindowPlan on_plane_of(const ReduceWindowPlan& plan, const KernelDims& dims) {
+ReduceWindowPlan on_plane_of(const ReduceWindowPlan& plan, const WindowSizes& sizes) {
   ReduceWindowPlan placed = plan;
-  if (plan.any_plane) placed.plane = on_plane_of(plan.plane, dims);
+  if (plan.any_plane) placed.plane = on_plane_of(plan.plane, sizes);
   return placed;
 }
 
-void write_derived(const ReduceWindowPlan& placed, const Target& target, KernelDims& dims) {
+void write_derived(const ReduceWindowPlan& placed, const Target& target, WindowTileArgs& args) {
   const PlaneWindow& p = placed.plane;
-  dims[kWindowBlockVectors] = block_vectors(placed, target), dims[kWindowBlocks] = channel_blocks(placed, target);
+  args.block_vectors = block_vectors(placed, target), args.blocks = channel_blocks(placed, target);
   const int64_t last = p.width - 1 - (p.kernel_width - 1) * p.dilation_x + p.pad_left;  // column of the first tap
   const int64_t end = last < 0 ? 0 : std::min(p.out_width, last / p.stride_x + 1);
   const int64_t first = std::min(end, ceil_div(std::max<int64_t>(p.pad_left, 0), p.stride_x));
@@ -76,10 +76,10 @@ void write_derived(const ReduceWindowPlan& placed, const Target& target, KernelD
       (p.out_width - 1) * p.stride_x - p.pad_left + (p.kernel_width - 1) * p.dilation_x - (p.width - 1);
   const bool is_usual = p.pad_left == usual_padding(placed) && overhang <= usual_padding(placed) &&
                         std::max<int64_t>(0, overhang) >= least_overhang(placed);
-  dims[kWindowOverhang] = is_usual ? std::max<int64_t>(0, overhang) : -1;
+  args.overhang = is_usual ? std::max<int64_t>(0, overhang) : -1;
   const bool is_short = p.out_width <= kEvenColumns && end - first < p.out_width;  // one tile of the border
-  dims[kWindowInsideFirst] = is_short ? p.out_width : first;
-  dims[kWindowInsideEnd] = is_short ? p.out_width : end;
+  args.inside_first = is_short ? p.out_width : first;
+  args.inside_end = is_short ? p.out_width : end;
 }
 
 int64_t channel_vectors(const ReduceWindowPlan& plan, const Target& target) {

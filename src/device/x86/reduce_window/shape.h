@@ -9,13 +9,18 @@ namespace hone {
 class X86Emitter;
 using Emitter = X86Emitter;
 
-// What launch() derives from the sizes of a plane, in KernelArgs::dims: vectors of channels in an item, items for a row
-// of places, and the places [first, end) for inner tiles: those under which the whole window lies in the plane's
-// columns, but none in a short row; and how many columns the last window reaches out of the plane, -1 where the padding
-// is not the usual one.
-inline constexpr int kWindowBlockVectors = kDerivedDims, kWindowBlocks = kDerivedDims + 1,
-                     kWindowInsideFirst = kDerivedDims + 2, kWindowInsideEnd = kDerivedDims + 3,
-                     kWindowOverhang = kDerivedDims + 4;
+// With what launch() derives from the sizes of a plane: vectors of channels in an item, items for a row of places, and
+// the places [first, end) for inner tiles: those under which the whole window lies in the plane's columns, but none in
+// a short row; and how many columns the last window reaches out of the plane, -1 where the padding is not the usual
+// one.
+struct WindowTileArgs : ReduceWindowArgs {
+  int64_t block_vectors = 0, blocks = 0, inside_first = 0, inside_end = 0, overhang = 0;
+  static constexpr auto places() {
+    using A = WindowTileArgs;
+    return std::tuple_cat(ReduceWindowArgs::places(), std::tuple(SizesFrom{32}, &A::block_vectors, &A::blocks,
+                                                                 &A::inside_first, &A::inside_end, &A::overhang));
+  }
+};
 
 // Chains decide bits, and follow from the channels and the width of the window alone.
 struct ReduceWindowTile {
@@ -37,8 +42,8 @@ int64_t least_overhang(const ReduceWindowPlan& plan);
 ReduceWindowTile single_tile(const ReduceWindowPlan& plan, const Target& target, int shrink);
 
 // A plan for any plane with the sizes of a call; any other plan as it is.
-ReduceWindowPlan on_plane_of(const ReduceWindowPlan& plan, const KernelDims& dims);
-void write_derived(const ReduceWindowPlan& placed, const Target& target, KernelDims& dims);
+ReduceWindowPlan on_plane_of(const ReduceWindowPlan& plan, const WindowSizes& sizes);
+void write_derived(const ReduceWindowPlan& placed, const Target& target, WindowTileArgs& args);
 
 int64_t channel_vectors(const ReduceWindowPlan& plan, const Target& target);
 int64_t block_vectors(const ReduceWindowPlan& plan, const Target& target);   // vectors of channels in an item

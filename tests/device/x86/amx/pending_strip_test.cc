@@ -52,12 +52,13 @@ class EpilogueRunner {
     const int64_t m = a.dim(0), n = plan_.n;
     Guarded full(static_cast<size_t>(m * n) * 4), half(static_cast<size_t>(m * n) * 2);
     std::memcpy(full.data(), residual.data().bytes().data(), residual.data().size());
-    KernelArgs args;
-    args.pointers = {bytes_of(a),     const_cast<std::byte*>(packed_.bytes().data()),
-                     bytes_of(bias_), bytes_of(factor),
-                     full.data(),     full.data(),
-                     half.data()};
-    args.dims = {m, 1, 0, 0, 0, plan_.k, 0, 1};
+    const GemmArgs args{.a = bytes_of(a),
+                        .w = const_cast<std::byte*>(packed_.bytes().data()),
+                        .epilogue = {bytes_of(bias_), bytes_of(factor), full.data(), full.data(), half.data()},
+                        .m = m,
+                        .batches = 1,
+                        .a_row = plan_.k,
+                        .inner_batches = 1};
     kernel_.run(args, chunk);
     if (!full.intact() || !half.intact()) return "bytes around the results";
     const std::vector<Products> sums = reference_products(a, w_);
@@ -134,9 +135,15 @@ TEST(PendingStrip, MayBeOfAnotherBatch) {
       const std::vector<float> x = a.to_floats(), y = w.to_floats();
       for (int64_t chunk : {0, 1, 2, 3}) {
         Guarded out(static_cast<size_t>(kBatches * m * n) * 4);
-        KernelArgs args;
-        args.pointers = {bytes_of(a), bytes_of(w), out.data()};
-        args.dims = {m, kBatches, m * k, n * k, m * n, k, k, 1};
+        const GemmArgs args{.a = bytes_of(a),
+                            .w = bytes_of(w),
+                            .epilogue = {out.data()},
+                            .m = m,
+                            .batches = kBatches,
+                            .batch_strides = {m * k, n * k, m * n},
+                            .a_row = k,
+                            .w_row = k,
+                            .inner_batches = 1};
         kernel.run(args, chunk);
         ASSERT_TRUE(out.intact());
         for (int64_t i = 0; i < kBatches * m * n; ++i) {
@@ -187,9 +194,11 @@ TEST(PendingStrip, MayBeOfAConvolution) {
         for (int64_t chunk : {0, 1, 2, 3}) {
           const int64_t rows = kImages * height * width;
           Guarded out(static_cast<size_t>(rows * all) * 4);
-          KernelArgs args;
-          args.pointers = {bytes_of(x), const_cast<std::byte*>(packed.bytes().data()), bytes_of(bias), out.data()};
-          args.dims[0] = rows, args.dims[1] = kImages;
+          const ConvArgs args{.x = bytes_of(x),
+                              .w = const_cast<std::byte*>(packed.bytes().data()),
+                              .epilogue = {bytes_of(bias), out.data()},
+                              .rows = rows,
+                              .images = kImages};
           kernel.run(args, chunk);
           ASSERT_TRUE(out.intact());
           for (int64_t i = 0; i < rows * all; ++i) {

@@ -205,8 +205,7 @@ class ConvByTiles : public TileInstructions {
     const auto on = [&](const Target& target) {
       const ConvPlan chosen = for_target(plan, target);
       CompiledPlan kernel(chosen, target);
-      KernelArgs args;
-      args.pointers[3] = outside;
+      const ConvArgs args{.epilogue = {nullptr, outside}};
       return run(kernel, chosen, plan.window, args, target, c.images, x, w, chunk);
     };
     const ConvResult got = on(real);
@@ -302,8 +301,8 @@ TEST_F(ConvByTiles, OfAnyPlane) {
       const ConvPlan own = for_target(plan_of(c, DType::bf16, DType::bf16), real);
       ASSERT_TRUE(own.product.by_tiles) << to_string(c);
       ConvPlan any = own;
-      KernelArgs args;
-      for_any_plane(any, args.dims);
+      ConvArgs args;
+      for_any_plane(any, args.window);
       if (height == 6) general.emplace(any, real);
       const Tensor x = random_tensor(DType::bf16, x_shape(c), rng_), w = random_tensor(DType::bf16, w_shape(c), rng_);
       const ConvResult got = run(*general, any, own.window, args, real, 1, x, w);

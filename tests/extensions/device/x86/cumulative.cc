@@ -24,8 +24,9 @@ class CumulativeEmitter {
 
   void run(const std::string& symbol) {
     const KernelFrame frame = e_.begin_kernel(symbol);
-    Value *x = e_.kernel_pointer(frame, 0), *out = e_.kernel_pointer(frame, 1), *length = e_.kernel_dim(frame, 1),
-          *inner = e_.kernel_dim(frame, 2);
+    using A = CumulativeArgs;
+    Value *x = e_.pointer<&A::x>(frame), *out = e_.pointer<&A::out>(frame), *length = e_.size<&A::length>(frame),
+          *inner = e_.size<&A::inner>(frame);
     Value* blocks = e_.b.CreateUDiv(e_.b.CreateAdd(inner, e_.num(e_.lanes - 1)), e_.num(e_.lanes));
     e_.loop(frame.begin, frame.end, 1, {}, [&](Value* item, const Values&) {
       Value* column = e_.times(e_.b.CreateURem(item, blocks), e_.lanes);
@@ -122,10 +123,10 @@ Support supports(const CumulativePlan& plan, const Target&) {
   return {};
 }
 
-Launch launch(const CumulativePlan& plan, const Target& target, KernelArgs& args) {
-  const int64_t lanes = target.lanes(), length = args.dims[1];
+Launch launch(const CumulativePlan& plan, const Target& target, CumulativeArgs& args) {
+  const int64_t lanes = target.lanes(), length = args.length;
   const double ns = plan.along ? 4 * static_cast<double>(ceil_div(length, lanes)) : 1.5 * static_cast<double>(length);
-  return {.items = args.dims[0] * ceil_div(args.dims[2], lanes),
+  return {.items = args.outer * ceil_div(args.inner, lanes),
           .items_per_chunk = std::max<int64_t>(1, static_cast<int64_t>(20000 / (ns + 5)))};
 }
 
@@ -134,7 +135,7 @@ std::string describe(const CumulativePlan& plan, const Target& target) {
                      to_string(plan.dtype), plan.along ? "along the axis" : "beside each other");
 }
 
-constexpr X86KernelClass<CumulativePlan> kCumulative{
+constexpr X86KernelClass<CumulativePlan, CumulativeArgs> kCumulative{
     .supports = supports, .launch = launch, .describe = describe, .emit = emit};
 
 }  // namespace

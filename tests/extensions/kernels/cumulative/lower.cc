@@ -22,10 +22,10 @@ Support lower_cumulative(const Lowering& lowering, Prepared& prepared) {
   step.overwritable = {x};
   lowering.bind(step, x);
   lowering.bind(step, out);
-  const Extent extents[] = {lowering.count(Shape(shape.begin(), shape.begin() + axis)),
-                            lowering.extent(shape[static_cast<size_t>(axis)]), lowering.extent(inner)};
+  const Extent runs = lowering.count(Shape(shape.begin(), shape.begin() + axis)),
+               steps = lowering.extent(shape[static_cast<size_t>(axis)]), side_by_side = lowering.extent(inner);
   prepared.place = [=](const RunSizes& sizes, StepCall& placed) {
-    for (size_t i = 0; i < std::size(extents); ++i) placed.dims[i] = sizes.of(extents[i]);
+    placed.set(CumulativeArgs{.outer = sizes.of(runs), .length = sizes.of(steps), .inner = sizes.of(side_by_side)});
     return Support{};
   };
   return {};

@@ -3,15 +3,14 @@
 
 #include <cstdint>
 
+#include "device/args.h"
 #include "kernels/kernel.h"
 
 namespace hone {
 
 // out[o, i, j] = the first largest or smallest of x[o, 0..i, j], or from the end of x[o, i.., j]; from a NaN on, that
 // NaN. So it does not matter in which order elements are compared, and the result has the bits of an element.
-//   pointers  [0] x, [1] out
-//   dims      [0] outer, [1] length, [2] inner
-//   items     outer * blocks along inner
+// Items are outer * blocks along inner.
 struct CumulativePlan {
   DType dtype = DType::f32;
   bool largest = true;
@@ -22,6 +21,15 @@ struct CumulativePlan {
                       field("reverse", &CumulativePlan::reverse), field("along", &CumulativePlan::along));
   }
   static const KernelDef& kernel();
+};
+
+struct CumulativeArgs {
+  void *x = nullptr, *out = nullptr;
+  int64_t outer = 0, length = 0, inner = 0;
+  static constexpr auto places() {
+    using A = CumulativeArgs;
+    return std::tuple(&A::x, &A::out, &A::outer, &A::length, &A::inner);
+  }
 };
 
 Support lower_cumulative(const Lowering& lowering, Prepared& prepared);
