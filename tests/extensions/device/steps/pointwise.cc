@@ -15,9 +15,9 @@ namespace {
 Support supports(const PointwisePlan& plan, const StepsDevice&) {
   std::vector<DType> dtypes = plan.results;
   for (const PointwisePlan::Operand& operand : plan.operands) dtypes.push_back(operand.dtype);
-  if (std::ranges::count(dtypes, DType::string) > 0) return steps_tally().refused(kStrings);
-  if (std::ranges::count(dtypes, DType::f64) + std::ranges::count(plan.program.code, Scalar::f64, &Instruction::type) >
-      0)
+  const auto has = [&](DType dtype) { return std::ranges::count(dtypes, dtype) > 0; };
+  if (has(DType::string)) return steps_tally().refused(kStrings);
+  if (has(DType::f64) || std::ranges::count(plan.program.code, Scalar::f64, &Instruction::type) > 0)
     return steps_tally().refused(kDoubles);
   return {};
 }
