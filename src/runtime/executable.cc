@@ -283,8 +283,8 @@ void Executable::prepare_pointer(size_t i, int position, SharedKernels& shared) 
                            : kernels.constant(*constant(v)->buffers()[plane]);
     args_[i].pointers[static_cast<size_t>(position)] = bytes + binding.byte_offset;
   } else if (is_copied(step)) {
-    const HostStep::Value& value = host_steps_.at(i).value(v);
-    host_pointers_.push_back({i, position, value.offset + plane_offsets(value.sizes)[plane] + binding.byte_offset});
+    if (const HostStep::Value* value = host_steps_.at(i).find(v))
+      host_pointers_.push_back({i, position, value->offset + plane_offsets(value->sizes)[plane] + binding.byte_offset});
   } else if (place.kind == Place::Kind::input) {
     input_pointers_.push_back({static_cast<size_t>(place.offset) * kPlanes + plane, i, position, binding.byte_offset});
   } else if (place.kind == Place::Kind::output) {
