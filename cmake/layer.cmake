@@ -1,26 +1,33 @@
-# layer(<name> [FOLDER folder] [DEPS layers...] [REGISTRY <XDef>] [LIBS public libraries...] [PRIVATE_LIBS libraries...] [WITHOUT folders of other layers...])
-# One folder of src/ (called <name>, unless FOLDER says otherwise, without those of other layers that lie in it)
-# becomes the static library hone_<name>. With REGISTRY, every `constinit const XDef name_def` in the folder
-# is listed in a generated, sorted table that <name>::all() returns (cmake/table.cmake). The calls of this function are the only
-# statement of who may include whom; tests/guards checks the sources against them.
+# layer(<name> [DEVICE] [FOLDER folder] [ROOT root] [DEPS layers...] [REGISTRY <XDef>] [LIBS public libraries...] [PRIVATE_LIBS libraries...]
+#       [WITHOUT folders of other layers, as expressions...])
+# One folder of src/ (called <name>, unless FOLDER says otherwise, without those of other layers that lie in it), or of another ROOT
+# that is laid out as src/ is, becomes the static library hone_<name>. With REGISTRY, every `constinit const XDef name_def` in the
+# folder is listed in a generated, sorted table that <name>::all() returns (cmake/table.cmake). A DEVICE is one of those that programs
+# have. The calls of this function are the only statement of who may include whom; tests/guards checks the sources against them.
 include(cmake/table.cmake)
 set_property(GLOBAL PROPERTY HONE_LAYERS "")
 function(layer name)
-  cmake_parse_arguments(ARG "" "REGISTRY;FOLDER" "DEPS;LIBS;PRIVATE_LIBS;WITHOUT" ${ARGN})
+  cmake_parse_arguments(ARG "DEVICE" "REGISTRY;FOLDER;ROOT" "DEPS;LIBS;PRIVATE_LIBS;WITHOUT" ${ARGN})
   if(NOT ARG_FOLDER)
     set(ARG_FOLDER ${name})
   endif()
+  if(NOT ARG_ROOT)
+    set(ARG_ROOT ${PROJECT_SOURCE_DIR}/src)
+  endif()
   set_property(GLOBAL APPEND PROPERTY HONE_LAYERS ${name})
-  foreach(fact FOLDER DEPS REGISTRY PRIVATE_LIBS WITHOUT)
+  if(ARG_DEVICE)
+    set_property(GLOBAL APPEND PROPERTY HONE_DEVICE_LAYERS ${name})
+  endif()
+  foreach(fact FOLDER ROOT DEPS REGISTRY PRIVATE_LIBS WITHOUT)
     set_property(GLOBAL PROPERTY HONE_${fact}_${name} "${ARG_${fact}}")
   endforeach()
-  layer_sources(${name} ${PROJECT_SOURCE_DIR}/src sources)
+  layer_sources(${name} ${ARG_ROOT} sources)
   if(NOT sources)
     set(sources ${PROJECT_SOURCE_DIR}/cmake/empty.cc)
   endif()
   add_library(hone_${name} STATIC ${sources})
   set_target_properties(hone_${name} PROPERTIES HONE_TABLES none)  # programs have them
-  target_include_directories(hone_${name} PUBLIC ${PROJECT_SOURCE_DIR}/src)
+  target_include_directories(hone_${name} PUBLIC ${ARG_ROOT})
   list(TRANSFORM ARG_DEPS PREPEND hone_ OUTPUT_VARIABLE deps)
   target_link_libraries(hone_${name} PUBLIC ${deps} ${ARG_LIBS} PRIVATE ${ARG_PRIVATE_LIBS})
   if(name STREQUAL ir)

@@ -22,19 +22,21 @@ function(add_table target name condition)
   target_link_libraries(hone_${name} INTERFACE $<${condition}:$<TARGET_OBJECTS:${target}>>)
 endfunction()
 
-# device_table(<layers of devices>...): the devices of a program are those of the layer `device` and of these. Programs link them
+set(not_only_reference $<NOT:${only_reference}>)
+
+# device_table(): the devices of a program are those of the layer `device` and of layers that are called a DEVICE. Programs link them
 # all; layers do not, and whatever they depend on is linked by programs alone. With its property HONE_DEVICES "reference" a program
 # has the reference device and needs no other layer.
 function(device_table)
   set_property(GLOBAL PROPERTY HONE_REGISTRY_device DeviceDef)
-  set_property(GLOBAL PROPERTY HONE_DEVICE_LAYERS ${ARGN})
+  get_property(devices GLOBAL PROPERTY HONE_DEVICE_LAYERS)
   layer_sources(device ${PROJECT_SOURCE_DIR}/src own)
   add_table(hone_device_reference device $<AND:${only_reference},$<NOT:$<STREQUAL:$<TARGET_PROPERTY:HONE_TABLES>,none>>> ${own})
   device_sources(${PROJECT_SOURCE_DIR}/src sources)
-  add_table(hone_device_table device $<AND:$<NOT:${only_reference}>,${plain_tables}> ${sources})
-  foreach(layer ${ARGN})
+  add_table(hone_device_table device $<AND:${not_only_reference},${plain_tables}> ${sources})
+  foreach(layer ${devices})
     target_link_libraries(hone_device INTERFACE
-      $<$<AND:$<NOT:${only_reference}>,$<OR:${plain_tables},${extended_tables}>>:hone_${layer}>)
+      $<$<AND:${not_only_reference},$<OR:${plain_tables},${extended_tables}>>:hone_${layer}>)
   endforeach()
 endfunction()
 
@@ -69,14 +71,21 @@ function(add_generator_version target condition)
   target_link_libraries(hone_device_llvm INTERFACE $<${condition}:$<TARGET_OBJECTS:${target}>>)
 endfunction()
 
-# extend_layers(<root>): <root>/<folder>/ holds more of a layer with a registry, written as if it lay in src/<folder>/.
+# extend_layers(<root>): <root>/<folder>/ holds more of a layer with a registry, written as if it lay in src/<folder>/. Layers that lie
+# in this root whole are made by layer(); their devices join the table.
 function(extend_layers root)
   get_property(layers GLOBAL PROPERTY HONE_LAYERS)
   foreach(name ${layers})
     get_property(def GLOBAL PROPERTY HONE_REGISTRY_${name})
     get_property(libraries GLOBAL PROPERTY HONE_PRIVATE_LIBS_${name})
+    get_property(own_root GLOBAL PROPERTY HONE_ROOT_${name})
+    get_property(devices GLOBAL PROPERTY HONE_DEVICE_LAYERS)
     layer_sources(${name} ${root} sources)
-    if(NOT def AND sources)
+    if(own_root STREQUAL root)
+      if(name IN_LIST devices)
+        target_link_libraries(hone_device INTERFACE $<$<AND:${not_only_reference},${extended_tables}>:hone_${name}>)
+      endif()
+    elseif(NOT def AND sources)
       message(FATAL_ERROR "${sources}: ${name} has no registry, so nothing would find what they define")
     elseif(def)
       set(defined ${sources})
@@ -85,7 +94,7 @@ function(extend_layers root)
       if(name STREQUAL device)
         device_sources(${root} defined)
         device_sources(${PROJECT_SOURCE_DIR}/src own)
-        set(condition $<AND:$<NOT:${only_reference}>,${extended_tables}>)
+        set(condition $<AND:${not_only_reference},${extended_tables}>)
       endif()
       add_table(hone_${name}_extended ${name} ${condition} ${own} ${defined})
       target_sources(hone_${name}_extended PRIVATE ${sources})

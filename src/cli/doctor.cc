@@ -13,7 +13,7 @@ struct {
   std::string model, device, isa, disk = ".";
   ShapeFlags shapes;
   std::vector<std::string> formats;
-  bool train = false;
+  bool train = false, no_fallback = false;
   OutputFlags output;
 } flags;
 
@@ -23,6 +23,7 @@ void setup(CLI::App& app) {
   app.add_option("--to", flags.formats, "Number format to check (repeatable; default: a choice from 16 bits to 4)")
       ->allow_extra_args(false);
   add_device_to(app, flags.device);
+  add_no_fallback_to(app, flags.no_fallback);
   app.add_option("--isa", flags.isa,
                  "Instruction set that code would be generated for (default: all that this CPU has)");
   app.add_option("--disk", flags.disk, "Folder that results would be written to")->capture_default_str();
@@ -31,8 +32,11 @@ void setup(CLI::App& app) {
 }
 
 int run() {
-  DoctorOptions options{
-      .shapes = flags.shapes.get(), .formats = flags.formats, .disk = flags.disk, .train = flags.train};
+  DoctorOptions options{.shapes = flags.shapes.get(),
+                        .formats = flags.formats,
+                        .no_fallback = flags.no_fallback,
+                        .disk = flags.disk,
+                        .train = flags.train};
   options.device = device_of(flags.device, flags.isa);
   options.peaks = remembered_peaks(default_cache_folder());
   RunFiles().reads("MODEL", flags.model).check();

@@ -12,7 +12,7 @@ struct {
   ShapeFlags shapes;
   std::string device, isa, compute;
   std::vector<std::string> no_pass;
-  bool no_fusion = false, no_winograd = false;
+  bool no_fusion = false, no_winograd = false, no_fallback = false;
   OutputFlags output;
 } flags;
 
@@ -20,6 +20,7 @@ void setup(CLI::App& app) {
   flags.model.add_to(app);
   flags.shapes.add_to(app);
   add_device_to(app, flags.device);
+  add_no_fallback_to(app, flags.no_fallback);
   app.add_option("--isa", flags.isa,
                  "Instruction set to plan for, as hone run takes it (default: all that this CPU has)");
   app.add_option("--compute", flags.compute, "f32 or bf16 (default: as stored in the model)");
@@ -30,7 +31,10 @@ void setup(CLI::App& app) {
 }
 
 int run() {
-  ExplainOptions options{.shapes = flags.shapes.get(), .fuse = !flags.no_fusion, .no_winograd = flags.no_winograd};
+  ExplainOptions options{.shapes = flags.shapes.get(),
+                         .fuse = !flags.no_fusion,
+                         .no_winograd = flags.no_winograd,
+                         .no_fallback = flags.no_fallback};
   options.device = device_of(flags.device, flags.isa);
   if (!flags.compute.empty()) options.compute = parse_compute(flags.compute);
   options.pipeline.disabled = flags.no_pass;

@@ -103,6 +103,12 @@ void add_device_to(CLI::App& app, std::string& device) {
   app.add_option("--device", device, what + " (default: cpu)");
 }
 
+void add_no_fallback_to(CLI::App& app, bool& no_fallback) {
+  app.add_flag("--no-fallback", no_fallback,
+               "Refuse, and list, steps that the device has no kernel for, which kernels of the host run otherwise, on "
+               "copies, and where there are none the interpreter");
+}
+
 std::shared_ptr<Device> device_of(const std::string& device, const std::string& isa) {
   if (!device.empty() && !isa.empty())
     fail("--device {} and --isa {}: give one of them; --isa {} is --device cpu:{}", device, isa, isa, isa);
@@ -112,6 +118,7 @@ std::shared_ptr<Device> device_of(const std::string& device, const std::string& 
 
 void RunFlags::add_all_but_trust_to(CLI::App& app) {
   add_device_to(app, device);
+  add_no_fallback_to(app, no_fallback);
   std::string what;
   for (const DeviceDef* def : device::all())
     what += fmt::format("{}{}: {}", what.empty() ? "" : "; ", def->name, def->doc);
@@ -143,11 +150,14 @@ void RunFlags::add_compute_to(CLI::App& app) {
 SessionOptions RunFlags::options() const {
   SessionOptions options;
   if (backend != "cpu" && !device.empty()) fail("--device {} and --backend {}: give one of them", device, backend);
+  if (backend != "cpu" && !isa.empty())
+    fail("--backend {} and --isa {}: --isa is of the CPU; leave one of them out", backend, isa);
   options.device = backend != "cpu" ? open_device(backend) : device_of(device, isa);
   options.optimise = optimise;
   if (!compute.empty()) options.compute = parse_compute(compute);
   options.no_winograd = no_winograd;
   options.fuse = !no_fusion;
+  options.no_fallback = no_fallback;
   options.model_code = trust_code;
   options.threads = threads;
   // What opens sessions of its own, such as the check of a written file, follows by the variable.

@@ -51,13 +51,18 @@ struct TextFlags {
 std::shared_ptr<Device> device_of(const std::string& device, const std::string& isa);
 void add_device_to(CLI::App& app, std::string& device);
 
-// --device --backend -O --isa --no-winograd --no-fusion --threads --no-pass --verify --print-after --cache
+// For verbs that take no others of RunFlags.
+void add_no_fallback_to(CLI::App& app, bool& no_fallback);
+
+// --device --no-fallback --backend -O --isa --no-winograd --no-fusion --threads --no-pass --verify --print-after
+// --cache
 // --trust-code, and --compute where the verb adds it
 struct RunFlags {
   std::string device, backend = "cpu", isa, compute, cache;
   int optimise = 2, threads = 1;
   std::vector<std::string> no_pass, print_after;
-  bool verify = false, no_cache = false, trust_code = false, no_winograd = false, no_fusion = false;
+  bool verify = false, no_cache = false, trust_code = false, no_winograd = false, no_fusion = false,
+       no_fallback = false;
   void add_to(CLI::App& app);
   void add_all_but_trust_to(CLI::App& app);  // for verbs that run no code from a model's file
   void add_compute_to(CLI::App& app);

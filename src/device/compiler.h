@@ -1,4 +1,5 @@
-// Plans in, code out: one Compiler a session. Code lives as long as the compiler that made it.
+// Plans in, code out: one Compiler a session. Code lives as long as the compiler that made it, and no longer than the
+// memory of the device (Device::generation()).
 #pragma once
 
 #include <optional>

@@ -63,4 +63,14 @@ std::shared_ptr<Device> open_device(std::string_view text) {
   fail("there is no device \"{}\"; known: {}", name, fmt::join(names, ", "));
 }
 
+HostKernels host_kernels_for(const Device& device) {
+  constexpr std::string_view kHost = "cpu";
+  if (!device.compiles() || device.name() == kHost) return {};
+  try {
+    return {open_device(kHost), ""};
+  } catch (const Error& error) {
+    return {nullptr, error.what()};
+  }
+}
+
 }  // namespace hone

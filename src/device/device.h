@@ -12,6 +12,7 @@
 
 #include "base/peaks.h"
 #include "device/compiler.h"
+#include "device/device_lost.h"
 #include "device/implementation.h"
 #include "device/queue.h"
 #include "ir/memory.h"
@@ -42,6 +43,10 @@ class Device : public Memory {
   virtual bool is_host() const = 0;                 // its memory is the host's: addresses are pointers
   virtual Buffer allocate(size_t bytes) = 0;        // uninitialised. Throws MemoryError
   virtual std::unique_ptr<Queue> make_queue() = 0;  // the device must outlive it
+  // How often its memory was lost. Buffers, code and queues belong to the generation that they were made in. Once it is
+  // over, nobody may do more with them than drop them: calls of such queues, and read() of such buffers, throw
+  // DeviceLost. What is made from then on works. The number rises before the first DeviceLost of a loss is thrown.
+  virtual uint64_t generation() const { return 0; }
   // How many areas of Launch::scratch_bytes a launch takes when the run has so many threads.
   virtual int scratch_areas(int threads) const { return threads; }
 
@@ -91,6 +96,14 @@ const DeviceDef* find_device(std::string_view name);  // null: the program has n
 std::shared_ptr<Device> open_device(std::string_view text);
 
 DeviceFacts device_facts();  // of all devices of the program
+
+// Whose kernels run, on copies in the host's memory, what a device has none for.
+struct HostKernels {
+  std::shared_ptr<Device> device;  // null: nobody's, and it is interpreted
+  std::string why_none;            // where the CPU was asked and has none
+};
+// The CPU's. Nobody's for the CPU itself and for devices that interpret all steps.
+HostKernels host_kernels_for(const Device& device);
 
 // The one that was asked for, else the CPU with all that it has.
 inline std::shared_ptr<Device> device_or_cpu(const std::shared_ptr<Device>& asked) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string_view>
 
 namespace hone {
 
@@ -13,6 +14,7 @@ struct Launch {
   int64_t scratch_bytes = 0;     // of each scratch area (Device::scratch_areas()), 64-byte aligned
   int64_t threads_per_item = 1;  // threads that share one item; 1 on a CPU
   int64_t shared_bytes = 0;      // fast memory that these share; 0 on a CPU
+  std::string_view name = {};    // of the step, for what a queue says of it; stays until the launch is done
 };
 
 }  // namespace hone

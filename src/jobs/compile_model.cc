@@ -67,6 +67,11 @@ Record compile_model(LoadedModel model, SessionOptions options, const ShapeOptio
   if (with_bodies > 0)
     record.findings.push_back(fmt::format("without code of the bodies of {} node{}, compiled when they first run",
                                           with_bodies, with_bodies == 1 ? "" : "s"));
+  if (s.host_kernels > 0)
+    record.findings.push_back(
+        fmt::format("without {} kernel{} of the host, compiled on the machine that runs the file: {} has none for "
+                    "their steps",
+                    s.host_kernels, s.host_kernels == 1 ? "" : "s", session.device()->name()));
   add_check(record, output, saved);
   for (const std::string& note : s.notes()) record.findings.push_back(note);
   return record;

@@ -9,9 +9,9 @@ namespace hone {
 
 struct ExplainOptions {
   ShapeOptions shapes;
-  std::shared_ptr<Device> device;         // null: the CPU with all that it has
-  std::optional<Compute> compute;         // none: as stored in the model
-  bool fuse = true, no_winograd = false;  // see LowerOptions
+  std::shared_ptr<Device> device;                              // null: the CPU with all that it has
+  std::optional<Compute> compute;                              // none: as stored in the model
+  bool fuse = true, no_winograd = false, no_fallback = false;  // see LowerOptions
   PipelineOptions pipeline;
 };
 

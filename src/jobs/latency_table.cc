@@ -29,11 +29,11 @@ std::string types_of(const Graph& graph, std::span<const ValueId> values) {
   return text;
 }
 
-PlannedStep planned(const Graph& graph, const Step& step, const Device& device) {
-  std::string ops;
-  for (NodeId n : step->group.nodes) ops += fmt::format("{}{}", ops.empty() ? "" : "+", graph.node(n).op->name);
+PlannedStep planned(const Graph& graph, const Step& step, const LowerOptions& options) {
+  const std::string ops = ops_of(graph, step->group);
   const std::string types = types_of(graph, step->reads) + " →" + types_of(graph, step->writes);
-  std::string exact = step.plan ? device.code_key(*step.plan) : "interpreted";
+  std::string exact = step.plan ? options.device_of(step).code_key(*step.plan) : "interpreted";
+  if (step.on_host()) exact += fmt::format(" on the host for {}", options.device->name());
   for (const int64_t dim : step.dims) exact += fmt::format(" {}", dim);
   return {.name = step->name,
           .key = hash128(fmt::format("{}\n{}\n{}", exact, ops, types)).hex(),
@@ -62,10 +62,14 @@ std::vector<PlannedStep> planned_steps(const Graph& graph, const ShapeOptions& s
   prepared.compact();
   const SpecialisedParts parts = specialised_parts(prepared, bind_symbols(prepared, shapes));
   if (!parts.turns.empty()) fail("predicted_latency is of models whose sizes follow from those of the inputs");
-  const LoweredGraph lowered =
-      lower(parts.head, {.device = device, .fuse = session.fuse, .no_winograd = session.no_winograd});
+  const LowerOptions options{.device = device,
+                             .host = host_kernels_for(*device),
+                             .no_fallback = session.no_fallback,
+                             .fuse = session.fuse,
+                             .no_winograd = session.no_winograd};
+  const LoweredGraph lowered = lower(parts.head, options);
   std::vector<PlannedStep> steps;
-  for (const Step& step : lowered.steps) steps.push_back(planned(parts.head, step, *device));
+  for (const Step& step : lowered.steps) steps.push_back(planned(parts.head, step, options));
   std::vector<ValueId> ends = parts.head.arguments();
   for (const Output& output : parts.head.outputs()) ends.push_back(output.value);
   const std::string what = "beside the steps: inputs and outputs" + types_of(parts.head, ends);

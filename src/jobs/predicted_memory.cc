@@ -4,6 +4,7 @@
 #include <set>
 
 #include "device/device.h"
+#include "runtime/host_step.h"
 
 namespace hone {
 namespace {
@@ -13,44 +14,59 @@ constexpr int64_t kHugePage = int64_t{2} << 20, kStretch = int64_t{16} << 20;
 
 class Account {
  public:
-  Account(const Graph& graph, const LoweredGraph& lowered, const Device& device)
-      : graph_(graph), lowered_(lowered), device_(device) {}
+  Account(const Graph& graph, const LoweredGraph& lowered, const LowerOptions& options)
+      : graph_(graph), lowered_(lowered), options_(options) {}
 
   PredictedMemory of_steps(int threads) {
-    for (const Step& step : lowered_.steps) {
+    for (size_t s = 0; s < lowered_.steps.size(); ++s) {
+      const Step& step = lowered_.steps[s];
       if (!step.plan) {
         memory_.values = std::max(memory_.values, interpreted(step));
         continue;
       }
-      plans_.insert(step.plan->text());
+      Part& part = step.on_host() ? host_ : own_;
+      part.plans.insert(step.plan->text());
       KernelArgs args{.dims = step.dims};
-      scratch_ = std::max(scratch_, launch(device_, *step.plan, args).scratch_bytes);
+      part.scratch = std::max(part.scratch, launch(options_.device_of(step), *step.plan, args).scratch_bytes);
       shared_ = std::max(shared_, step.shared_bytes);
-      for (const PointerBinding& pointer : step->pointers) add_weights(*step.plan, pointer);
+      copied_ = std::max(copied_, copied_bytes(*options_.device, graph_, lowered_, s, sizes_));
+      for (const PointerBinding& pointer : step->pointers) add_weights(step, pointer);
     }
     memory_.panels += (memory_.panels / kStretch + 1) * kHugePage;
     memory_.weight_pages += laid_out_at_once_;
     memory_.arena = shared_;
-    memory_.scratch = scratch_ * device_.scratch_areas(threads);
-    memory_.values += inputs_and_outputs();
-    memory_.code = device_.compile_bytes(threads, std::ssize(plans_));
+    add_part(own_, *options_.device, threads);
+    if (!host_.plans.empty()) add_part(host_, *options_.host.device, threads);
+    memory_.values += inputs_and_outputs() + copied_;
     return memory_;
   }
 
  private:
+  // What one device has of the steps.
+  struct Part {
+    std::set<std::string> plans;
+    int64_t scratch = 0;
+  };
+
+  void add_part(const Part& part, const Device& device, int threads) {
+    memory_.scratch += part.scratch * device.scratch_areas(threads);
+    memory_.code += device.compile_bytes(threads, std::ssize(part.plans));
+  }
+
   const Tensor* constant(ValueId v) const { return v == kNone ? nullptr : graph_.constant(holder(v)); }
   ValueId holder(ValueId v) const { return lowered_.alias_of[static_cast<size_t>(v)]; }
 
-  void add_weights(const KernelPlan& plan, const PointerBinding& pointer) {
+  void add_weights(const Step& step, const PointerBinding& pointer) {
     const Tensor* weights = constant(pointer.value);
     if (!weights) return;
     if (pointer.plane != PointerBinding::Plane::prepacked) {
       if (direct_.insert(holder(pointer.value)).second) memory_.weight_pages += weights->bytes();
       return;
     }
-    const Prepacking& layout = prepacking(device_, plan);
-    if (panels_.emplace(holder(pointer.value), layout.key(device_, plan)).second)
-      memory_.panels += layout.bytes(device_, plan);
+    const Device& device = options_.device_of(step);
+    const Prepacking& layout = prepacking(device, *step.plan);
+    if (panels_.emplace(holder(pointer.value), layout.key(device, *step.plan)).second)
+      memory_.panels += layout.bytes(device, *step.plan);
     // As they lie, and as f32 where a class decodes them first. Pieces in another order are smaller.
     laid_out_at_once_ = std::max(laid_out_at_once_, weights->bytes() + 4 * weights->elements());
   }
@@ -86,19 +102,20 @@ class Account {
 
   const Graph& graph_;
   const LoweredGraph& lowered_;
-  const Device& device_;
+  const LowerOptions& options_;
+  const RunSizes sizes_{graph_};
   PredictedMemory memory_;
   std::set<ValueId> direct_;
   std::set<std::pair<ValueId, std::string>> panels_;
-  std::set<std::string> plans_;
-  int64_t scratch_ = 0, shared_ = 0, laid_out_at_once_ = 0;
+  Part own_, host_;
+  int64_t shared_ = 0, copied_ = 0, laid_out_at_once_ = 0;
 };
 
 }  // namespace
 
 PredictedMemory predict_memory(const Graph& graph, const LoweredGraph& lowered, const Arena& arena,
-                               const Device& device, int threads, int64_t opened_bytes) {
-  PredictedMemory memory = Account(graph, lowered, device).of_steps(threads);
+                               const LowerOptions& options, int threads, int64_t opened_bytes) {
+  PredictedMemory memory = Account(graph, lowered, options).of_steps(threads);
   memory.opened = opened_bytes;
   memory.arena += arena.bytes;
   return memory;

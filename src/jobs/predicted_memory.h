@@ -14,13 +14,13 @@ struct PredictedMemory {
   int64_t weight_pages = 0;  // of weights that are read where they lie, or while they are laid out
   int64_t arena = 0;         // activations
   int64_t scratch = 0;       // of kernels, all threads
-  int64_t values = 0;        // inputs, outputs, and what interpreted nodes compute on the way
+  int64_t values = 0;        // inputs, outputs, what interpreted nodes compute on the way, and copies on the host
   int64_t code = 0;          // making machine code, and the code
   int64_t total() const { return opened + panels + weight_pages + arena + scratch + values + code; }
 };
 
-// Of the steps of `lowered`, run by up to `threads` threads. `graph` is what was lowered.
+// Of the steps of `lowered`, run by up to `threads` threads. `graph` is what was lowered, with these options.
 PredictedMemory predict_memory(const Graph& graph, const LoweredGraph& lowered, const Arena& arena,
-                               const Device& device, int threads, int64_t opened_bytes);
+                               const LowerOptions& options, int threads, int64_t opened_bytes);
 
 }  // namespace hone

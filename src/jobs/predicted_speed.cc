@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "runtime/host_step.h"
+
 namespace hone {
 namespace {
 
@@ -12,12 +14,14 @@ constexpr double kInterpretedNsPerByte = 0.3, kSlowInterpretedNsPerByte = 4, kIn
 
 }  // namespace
 
-PredictedSpeed predict_speed(const Graph& graph, const LoweredGraph& lowered, const Device& device,
+PredictedSpeed predict_speed(const Graph& graph, const LoweredGraph& lowered, const LowerOptions& options,
                              const MachinePeaks& peaks) {
+  const RunSizes sizes(graph);
   double weights = 0, all_bytes = 0;
   std::vector<StepWork> works;
   for (const Step& step : lowered.steps) {
     works.push_back(work_of(graph, step));
+    works.back().bytes += static_cast<double>(copied_bytes(*options.device, graph, lowered, works.size() - 1, sizes));
     all_bytes += works.back().bytes;
     for (ValueId v : step->reads)
       if (const Tensor* constant = graph.constant(v)) weights += static_cast<double>(constant->bytes());
@@ -31,7 +35,7 @@ PredictedSpeed predict_speed(const Graph& graph, const LoweredGraph& lowered, co
       total.high_ms += 1e-6 * (work.bytes * kSlowInterpretedNsPerByte + work.flops * kSlowInterpretedNsPerFlop);
       continue;
     }
-    const KernelSpeed share = speed(device, *step.plan);
+    const KernelSpeed share = speed(options.device_of(step), *step.plan);
     const double gflops = peaks.gflops(share.unit);
     // At best a step's bytes come from the smallest cache that holds them, at worst from where all of a run's lie.
     const double nearest = peaks.read_gbytes(work.bytes),

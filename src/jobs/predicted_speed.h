@@ -12,7 +12,7 @@ struct PredictedSpeed {
 
 // Each step takes at least what the peaks allow it and at most what the least efficient kernel of its kind has been
 // seen to take; bench/predicted_speed.py shows how often runs fall between the sums.
-PredictedSpeed predict_speed(const Graph& graph, const LoweredGraph& lowered, const Device& device,
+PredictedSpeed predict_speed(const Graph& graph, const LoweredGraph& lowered, const LowerOptions& options,
                              const MachinePeaks& peaks);
 
 }  // namespace hone

@@ -46,6 +46,8 @@ Table steps_table(const StepTimes& times, const MachinePeaks& peaks, const StepS
           "measured peaks permit, by arithmetic or by reading; weights at the rate of a range as large as "
           "all of the model's, the rest at that of its own size. Of peak: allowed over taken. Times are medians; "
           "shares are of their sum."};
+  const bool on_host = std::ranges::any_of(times.steps(), &StepProfile::on_host);
+  if (on_host) table.columns.insert(table.columns.end(), {{"on", "on"}, {"copied", "copied", "", kBytes}});
   for (size_t s = 0; s < times.steps().size(); ++s) {
     const StepProfile& step = times.steps()[s];
     const double ms = step_ms(times, s);
@@ -56,6 +58,9 @@ Table steps_table(const StepTimes& times, const MachinePeaks& peaks, const StepS
                           known ? number(std::max(bound.compute_ms, bound.memory_ms)) : Cell(),
                           known ? number(bound.share) : Cell(), number(step.flops * 1e-6), number(step.bytes),
                           number(step.flops / ms * 1e-6), number(step.bytes / ms * 1e-6)});
+    if (!on_host) continue;
+    table.rows.back().push_back(step.on_host() ? Cell(std::string("host")) : Cell());
+    table.rows.back().push_back(step.on_host() ? number(step.copied_bytes) : Cell());
   }
   return table;
 }
@@ -67,7 +72,7 @@ std::vector<size_t> slowest_first(const StepTimes& times) {
   return order;
 }
 
-// The slowest steps, and every interpreted one.
+// The slowest steps, and each without a kernel of the device.
 Table slowest_table(const StepTimes& times, const MachinePeaks& peaks, const StepSetting& setting) {
   Table table{.key = "slowest",
               .title = "Why not faster",
@@ -78,7 +83,7 @@ Table slowest_table(const StepTimes& times, const MachinePeaks& peaks, const Ste
   const std::vector<size_t> order = slowest_first(times);
   for (size_t i = 0; i < order.size(); ++i) {
     const StepProfile& step = times.steps()[order[i]];
-    if (i >= kExplained && step.kind != "interpreted") continue;
+    if (i >= kExplained && step.kind != "interpreted" && !step.on_host()) continue;
     const double ms = step_ms(times, order[i]);
     table.rows.push_back({step.name, number(ms), number(ms / times.typical_ms()),
                           why_not_faster(step, ms, bound_of(step, ms, peaks, setting))});
@@ -101,7 +106,7 @@ KeyValues summary_of(const StepTimes& times, const Session& session) {
                                          [](const StepProfile& step) { return step.kind == "interpreted"; });
   const Interval ci = times.plain.median_ci95;
   const auto bytes = [](int64_t n) { return number(static_cast<double>(n)); };
-  return {
+  KeyValues summary{
       .key = "profile",
       .title = "Run",
       .items = {{"run_ms", "one run", number(times.plain.p50 * 1e-6, {ci.low * 1e-6, ci.high * 1e-6}), "ms", kThree},
@@ -116,6 +121,12 @@ KeyValues summary_of(const StepTimes& times, const Session& session) {
                 {"prepacked_bytes", "weights laid out", bytes(s.prepacked_bytes), "", kBytes},
                 {"arena_bytes", "arena", bytes(s.arena_bytes), "", kBytes},
                 {"arena_lower_bound", "largest live set", bytes(s.arena_lower_bound), "", kBytes}}};
+  double copied = 0;
+  for (const StepProfile& step : times.steps()) copied += step.copied_bytes;
+  if (const auto on_host = std::ranges::count_if(times.steps(), &StepProfile::on_host))
+    summary.items.insert(summary.items.end(), {{"host_steps", "steps on the host", bytes(on_host), "", kCount},
+                                               {"copied_bytes", "copied there and back", number(copied), "", kBytes}});
+  return summary;
 }
 
 Section profile_section(const StepTimes& times, const Session& session, const MachinePeaks& peaks, int threads) {

@@ -471,12 +471,16 @@ std::vector<Group> fuse(const Graph& graph, bool together) {
   return together ? Fuser(graph).run() : Fuser(graph).alone();
 }
 
+std::string ops_of(const Graph& graph, const Group& group) {
+  std::string text;
+  for (NodeId n : group.nodes) text += fmt::format("{}{}", text.empty() ? "" : "+", graph.node(n).op->name);
+  return text;
+}
+
 std::string to_string(const Graph& graph, const Group& group) {
   std::string text(group.view ? "view " : "interpreted ");
   if (!group.kernels.empty()) text = fmt::format("{} ", group.kernels[0]->name);
-  for (size_t i = 0; i < group.nodes.size(); ++i)
-    text += fmt::format("{}{}", i ? "+" : "", graph.node(group.nodes[i]).op->name);
-  text += " ->";
+  text += ops_of(graph, group) + " ->";
   for (ValueId v : group.results) text += fmt::format(" %{}", graph.value(v).name);
   return text;
 }

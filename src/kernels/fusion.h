@@ -34,6 +34,8 @@ struct Group {
 std::vector<Group> fuse(const Graph& graph, bool together = true);
 Group group_of_one(const Graph& graph, NodeId node);
 
+std::string ops_of(const Graph& graph, const Group& group);  // "linear+gelu"
+
 // The group in one line: "gemm linear+gelu: %h -> %g".
 std::string to_string(const Graph& graph, const Group& group);
 

@@ -18,6 +18,7 @@
 #include <type_traits>
 
 #include "base/error.h"
+#include "device/given.h"
 #include "device/plan.h"
 #include "ir/op_def.h"
 #include "ir/tensor.h"
@@ -73,15 +74,6 @@ struct KernelDef {
   Support (*lower)(const Lowering& lowering, Prepared& prepared);
   std::optional<RowNumbers> row_numbers;  // none where no operand numbers rows
   TrustedOperands trusted = {};
-};
-
-// A function that a class gives or not. (Whether a plain pointer to one is null is no constant to GCC's sanitizers.)
-template <class Signature>
-struct Given {
-  Signature* call = nullptr;
-  bool is_given = false;
-  constexpr Given() = default;
-  constexpr Given(Signature* function) : call(function), is_given(true) {}  // NOLINT: a function is a given one
 };
 
 // A KernelDef as its class states it, of plans of its own type.

@@ -2,12 +2,13 @@
 
 #include <algorithm>
 
+#include <fmt/ranges.h>
+
 #include "base/stop.h"
 #include "ir/flops.h"
-#include "ir/pointwise.h"
 #include "kernels/kernel_sizes.h"
+#include "kernels/lacking.h"
 #include "kernels/lowering.h"
-#include "kernels/shapes.h"
 #include "ops/calls.h"
 
 namespace hone {
@@ -44,123 +45,18 @@ StepWork work_with(const Graph& graph, const Step& step, const ShapeOf& shape_of
   return work;
 }
 
-}  // namespace
-
-int64_t rows_of(const std::vector<int64_t>& shape) {
-  int64_t rows = 1;
-  for (size_t i = 0; i + 1 < shape.size(); ++i) rows *= shape[i];
-  return rows;
-}
-
-const Expr& ExprBuilderForGroup::get(ValueId v) {
-  if (auto found = exprs_.find(v); found != exprs_.end()) return found->second;
-  const int position = first_operand_ + static_cast<int>(operands_.size());
-  operands_.push_back(v);
-  return exprs_.emplace(v, Expr::arg(position, compute_scalar(graph_.type(v).dtype))).first->second;
-}
-
-void ExprBuilderForGroup::apply(NodeId n) {
-  const Node& node = graph_.node(n);
-  std::vector<Expr> operands;
-  std::vector<DType> dtypes;
-  for (ValueId v : node.operands) {
-    operands.push_back(v == kNone ? Expr() : get(v));
-    dtypes.push_back(v == kNone ? DType::f32 : graph_.type(v).dtype);
-  }
-  define(node.results[0], pointwise_expr(*node.op, operands, dtypes, node.attributes));
-}
-
-Program program_of(ExprBuilderForGroup& builder, const Graph& graph, const std::vector<ValueId>& results) {
-  std::vector<Expr> roots;
-  for (ValueId v : results) roots.push_back(typed(compute_scalar(graph.type(v).dtype), builder.get(v)));
-  return flatten(roots);
-}
-
-Shape Lowering::shape(ValueId v) const { return sizes ? to_shape(sizes->shape(v)) : graph.type(v).shape; }
-std::vector<int64_t> Lowering::fixed_shape(ValueId v) const {
-  if (!sizes) return constant_shape(graph.type(v).shape);
-  const std::span<const int64_t> shape = sizes->shape(v);
-  return {shape.begin(), shape.end()};
-}
-Shape Lowering::strides(ValueId v) const {
-  if (!lies_apart(v)) return dense_strides(shape(v));
-  asked.insert(v);
-  Shape strides = apart->at(v);
-  if (sizes)
-    for (Dim& stride : strides) stride = stride.substitute(sizes->bindings());
-  return strides;
-}
-std::optional<Dim> Lowering::row_stride(ValueId v, const Dim& length) const {
-  if (!lies_apart(v)) return length;
-  const Shape own = shape(v);
-  Dim rows = 1, covered = 1;  // the row is the last dimensions
-  size_t first = own.size();
-  while (first > 0 && !(covered == length)) covered = covered * own[--first];
-  if (!(covered == length)) return std::nullopt;
-  for (size_t i = 0; i < first; ++i) rows = rows * own[i];
-  const std::optional<Shape> lies = view_strides(own, strides(v), {rows, length});
-  if (!lies || !(length == Dim(1) || (*lies)[1] == Dim(1))) return std::nullopt;
-  return (*lies)[0];
-}
-const Tensor* Lowering::constant(ValueId v) const {
-  if (v == kNone) return nullptr;
-  const Tensor* constant = graph.constant(v);
-  return constant || !sizes ? constant : sizes->known(v);
-}
-bool Lowering::is_laid_out(ValueId v) const {
-  const Value& value = graph.value(v);
-  return constant(v) || value.type.is_packed() || (value.role == InputRole::parameter && graph.update_of(v) == kNone);
-}
-Attributes Lowering::attributes(NodeId n) const {
-  const Attributes& own = graph.node(n).attributes;
-  return sizes && is_symbolic(own) ? substituted(own, sizes->bindings()) : own;
-}
-
-Support Lowering::open_sizes(const Group& group) const {
-  if (sizes) return {};
-  const auto is_open = [&](ValueId v) { return v != kNone && !is_constant(graph.type(v).shape); };
-  for (NodeId n : group.nodes)
-    if (std::ranges::any_of(graph.node(n).operands, is_open) || std::ranges::any_of(graph.node(n).results, is_open) ||
-        is_symbolic(graph.node(n).attributes))
-      return {"its kernels are made for each size"};
-  return {};
-}
-
-std::vector<DType> Lowering::dtypes(const std::vector<ValueId>& values) const {
-  std::vector<DType> result;
-  for (ValueId v : values) result.push_back(graph.type(v).dtype);
-  return result;
-}
-
-void Lowering::bind(StepFrame& step, ValueId v, Plane plane, int64_t offset) {
-  step.pointers.push_back({plane, v, offset});
-}
-
-void Lowering::bind_made(StepFrame& step, Tensor table) {
-  step.pointers.push_back({Plane::made, kNone, std::ssize(step.made)});
-  step.made.push_back(std::move(table));
-}
-
-bool Lowering::in_group(const Group& group, NodeId n) const {
-  return n != kNone && std::find(group.nodes.begin(), group.nodes.end(), n) != group.nodes.end();
-}
-
-std::set<NodeId> Lowering::behind_anchor(const Group& group) const {
-  std::set<NodeId> behind{group.anchor};
-  for (NodeId n : group.nodes)
-    for (ValueId v : graph.node(n).operands)
-      if (v != kNone && behind.contains(graph.producer(v))) behind.insert(n);
-  return behind;
-}
-
-namespace {
-
 // Whether all that lies apart is taken as it lies.
 Support strides_support(const Lowering& lowering, const StepDraft& step) {
   for (const PointerBinding& pointer : step.pointers)
     if (lowering.lies_apart(pointer.value) && !lowering.asked.contains(pointer.value))
       return {fmt::format("the elements of %{} lie apart", lowering.graph.value(pointer.value).name)};
   return {};
+}
+
+// Why no class takes a group: those that the device lacks, and the last refusal of the others.
+Support refusal(std::vector<std::string> passed_over, std::string last) {
+  if (passed_over.empty() || last != passed_over.back()) passed_over.push_back(std::move(last));
+  return {fmt::format("{}", fmt::join(passed_over, "; "))};
 }
 
 // By the first class that agrees, in the order in which they are asked.
@@ -188,7 +84,7 @@ Support lowered(const Lowering& lowering, const Group& group, Prepared& prepared
     for (std::string& why : passed_over) prepared.step().refused.push_back(std::move(why));
     return support;
   }
-  return support;
+  return refusal(std::move(passed_over), std::move(support.why));
 }
 
 LaidGraph laid_out(Graph graph, const LowerOptions& options, const Layouts& layouts) {
@@ -211,11 +107,16 @@ struct PreparedGraph::Impl {
     std::vector<Step> steps;
     std::function<Support(const RunSizes& sizes, StepCall& placed)> place;  // completes the last; null: complete
   };
-  // One group on its way to steps. Prepared once; a group that can't be is prepared for each run's sizes.
+  // What a device makes of a group. Prepared once; a group that can't be is prepared for each run's sizes.
+  struct Offer {
+    std::optional<Steps> prepared;
+    bool asked = false;  // whether it can be
+  };
+  // One group on its way to steps.
   struct Unit {
     Group group;
-    std::optional<Steps> prepared;
-    std::vector<Unit> alone;  // its nodes as groups of their own, made when the sizes of a run ask for that
+    Offer here = {}, on_host = {};
+    std::vector<Unit> alone = {};  // its nodes as groups of their own, made when the sizes of a run ask for that
   };
 
   Graph graph;
@@ -253,8 +154,8 @@ struct PreparedGraph::Impl {
         alias_of[static_cast<size_t>(node.results[0])] = alias_of[static_cast<size_t>(node.operands[0])];
         views.emplace_back(node.operands[0], node.results[0]);
       } else {
-        units.push_back({std::move(group), {}, {}});
-        if (open) units.back().prepared = prepared_for_any(units.back().group);
+        units.push_back({std::move(group)});
+        ask(*options.device, units.back().group, units.back().here);
       }
     }
   }
@@ -263,9 +164,8 @@ struct PreparedGraph::Impl {
     return graph_sizes.of_run(formulas, std::move(bindings), std::move(known));
   }
 
-  Support prepare(const Group& group, const RunSizes* actual, Steps& steps) {
-    const Lowering lowering{graph,    *options.device, options.no_winograd,
-                            formulas, actual,          apart.empty() ? nullptr : &apart};
+  Support prepare(const Device& device, const Group& group, const RunSizes* actual, Steps& steps) {
+    const Lowering lowering{graph, device, options.no_winograd, formulas, actual, apart.empty() ? nullptr : &apart};
     Prepared prepared;
     Support support = lowered(lowering, group, prepared);
     if (!support.supported()) return support;
@@ -275,10 +175,12 @@ struct PreparedGraph::Impl {
     return support;
   }
 
-  std::optional<Steps> prepared_for_any(const Group& group) {
+  // For any sizes, once. False: nothing was to be asked.
+  bool ask(const Device& device, const Group& group, Offer& offer) {
+    if (!open || std::exchange(offer.asked, true)) return false;
     Steps steps;
-    if (!prepare(group, nullptr, steps).supported()) return std::nullopt;
-    return steps;
+    if (prepare(device, group, nullptr, steps).supported()) offer.prepared = std::move(steps);
+    return true;
   }
 
   // With what follows from the group: name, reads, writes.
@@ -316,6 +218,7 @@ struct PreparedGraph::Impl {
       place(unit, actual, lowered.steps);
     }
     drop_unread(lowered.steps);
+    if (options.no_fallback) refuse_lacking(*options.device, lacking_steps(graph, lowered, actual));
     return lowered;
   }
 
@@ -340,37 +243,64 @@ struct PreparedGraph::Impl {
            to_string(graph.type(to)), graph.value(from).name, to_string(graph.type(from)));
   }
 
+  // By the device, else node by node.
   void place(Unit& unit, RunSizes& actual, std::vector<Step>& steps) {
-    const Group& group = unit.group;
-    const Support support =
-        options.device->compiles() ? placed(unit, actual, steps) : Support{"the backend has no kernels"};
+    const Support support = placed(*options.device, unit.group, unit.here, actual, steps);
     if (support.supported()) return;
-    if (group.nodes.size() == 1) return interpret(group.nodes[0], support.why, actual, steps);
-    if (unit.alone.empty()) {
-      for (NodeId n : group.nodes) {
-        unit.alone.push_back({group_of_one(graph, n), {}, {}});
-        if (open) unit.alone.back().prepared = prepared_for_any(unit.alone.back().group);
-      }
-      actual.learn(formulas);
-    }
+    if (unit.group.nodes.size() == 1) return place_elsewhere(unit, support.why, actual, steps);
     const size_t first = steps.size();
-    for (Unit& each : unit.alone) place(each, actual, steps);
+    place_alone(unit, support.why, actual, steps);
     for (size_t s = first; s < steps.size(); ++s)
-      steps[s].refused.push_back(fmt::format("as one {}: {}", to_string(graph, group), support.why));
+      if (steps[s]->group.nodes.size() < unit.group.nodes.size())
+        steps[s].refused.push_back(fmt::format("as one {}: {}", to_string(graph, unit.group), support.why));
   }
 
-  Support placed(Unit& unit, const RunSizes& actual, std::vector<Step>& steps) {
-    if (Support support = sizes_support(graph, unit.group, actual); !support.supported()) return support;
+  // The nodes of a group that the device does not take as one: by itself where it takes them. The host gets the group
+  // as one where the device takes none of them, since less is copied then.
+  void place_alone(Unit& unit, const std::string& why, RunSizes& actual, std::vector<Step>& steps) {
+    if (unit.alone.empty())
+      for (NodeId n : unit.group.nodes) unit.alone.push_back({group_of_one(graph, n)});
+    std::vector<std::vector<Step>> here(unit.alone.size());
+    std::vector<std::string> refused(unit.alone.size());
+    for (size_t n = 0; n < unit.alone.size(); ++n)
+      refused[n] = placed(*options.device, unit.alone[n].group, unit.alone[n].here, actual, here[n]).why;
+    const bool takes_none = std::ranges::none_of(refused, &std::string::empty);
+    if (takes_none && placed_on_host(unit, why, actual, steps).supported()) return;
+    for (size_t n = 0; n < unit.alone.size(); ++n)
+      if (refused[n].empty()) steps.insert(steps.end(), here[n].begin(), here[n].end());
+      else place_elsewhere(unit.alone[n], refused[n], actual, steps);
+  }
+
+  // A single node, by the host's kernel, else interpreted.
+  void place_elsewhere(Unit& unit, const std::string& why, RunSizes& actual, std::vector<Step>& steps) {
+    const Support support = placed_on_host(unit, why, actual, steps);
+    if (support.supported()) return;
+    interpret(unit.group.nodes[0], support.why == why ? why : fmt::format("{}; on the host: {}", why, support.why),
+              actual, steps);
+  }
+
+  Support placed_on_host(Unit& unit, const std::string& why, RunSizes& actual, std::vector<Step>& steps) {
+    if (!options.host.device) return {options.host.why_none.empty() ? why : options.host.why_none};
+    const size_t first = steps.size();
+    Support support = placed(*options.host.device, unit.group, unit.on_host, actual, steps);
+    for (size_t s = first; s < steps.size(); ++s) steps[s].why_on_host = why;
+    return support;
+  }
+
+  Support placed(const Device& device, const Group& group, Offer& offer, RunSizes& actual, std::vector<Step>& steps) {
+    if (!device.compiles()) return {"the backend has no kernels"};
+    if (Support support = sizes_support(graph, group, actual); !support.supported()) return support;
+    if (ask(device, group, offer)) actual.learn(formulas);
     Steps now;
-    if (!unit.prepared)
-      if (Support support = prepare(unit.group, open ? &actual : nullptr, now); !support.supported()) return support;
-    const Steps& prepared = unit.prepared ? *unit.prepared : now;
+    if (!offer.prepared)
+      if (Support support = prepare(device, group, open ? &actual : nullptr, now); !support.supported()) return support;
+    const Steps& prepared = offer.prepared ? *offer.prepared : now;
     const size_t first = steps.size();
     steps.insert(steps.end(), prepared.steps.begin(), prepared.steps.end());
     const Support support = prepared.place ? prepared.place(actual, steps.back()) : Support();
     if (!support.supported()) steps.erase(steps.begin() + static_cast<std::ptrdiff_t>(first), steps.end());
     for (size_t s = first; s < steps.size(); ++s) {
-      steps[s].lasting &= unit.prepared.has_value();
+      steps[s].lasting &= offer.prepared.has_value();
       if (prepared.place) steps[s].dims = steps.back().dims;
     }
     return support;
@@ -389,7 +319,7 @@ PreparedGraph::PreparedGraph(Graph graph, LowerOptions options, const Layouts& l
 PreparedGraph::~PreparedGraph() = default;
 PreparedGraph::PreparedGraph(PreparedGraph&&) noexcept = default;
 const Graph& PreparedGraph::graph() const { return impl_->graph; }
-const Device& PreparedGraph::device() const { return *impl_->options.device; }
+const LowerOptions& PreparedGraph::options() const { return impl_->options; }
 RunSizes PreparedGraph::sizes(Bindings bindings, std::map<ValueId, Tensor> known) const {
   return impl_->sizes(std::move(bindings), std::move(known));
 }

@@ -51,6 +51,8 @@ struct StepCall {
   SharedVector<std::string> refused;  // other ways to compute this, each with the reason against it
   KernelDims dims{};
   int64_t shared_bytes = 0;  // of Plane::shared
+  std::string why_on_host;   // why the device has no kernel, where the plan is one of the host's; empty elsewhere
+  bool on_host() const { return !why_on_host.empty(); }
 
   // The sizes among the arguments of a class (device/args.h).
   template <HasPlaces Args>
@@ -82,9 +84,12 @@ struct LoweredGraph {
 
 struct LowerOptions {
   std::shared_ptr<const Device> device = open_device("cpu");
-  bool fuse = true;  // false: a kernel for each node
+  HostKernels host = {};     // for what the device has no kernel for
+  bool no_fallback = false;  // that is an Error, which lists it, and so is what would be interpreted
+  bool fuse = true;          // false: a kernel for each node
   // No algorithm whose rounding errors are larger than those of the sums that ops are defined by.
   bool no_winograd = false;
+  const Device& device_of(const StepCall& step) const { return step.on_host() ? *host.device : *device; }
 };
 
 // A graph whose sizes may be open, parted into groups and these made ready. For one thread at a time. With `layouts` it
@@ -96,7 +101,7 @@ class PreparedGraph {
   PreparedGraph(PreparedGraph&&) noexcept;
 
   const Graph& graph() const;
-  const Device& device() const;
+  const LowerOptions& options() const;
   RunSizes sizes(Bindings bindings, std::map<ValueId, Tensor> known = {}) const;
   LoweredGraph place(const RunSizes& sizes);
 

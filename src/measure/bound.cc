@@ -56,6 +56,9 @@ std::string why_not_faster(const StepProfile& step, double milliseconds, const B
   const char* count = is_integer(step.unit) ? "GOP" : "GFLOP";
   const std::string taken = time_text(milliseconds), share = share_text(bound.share);
   if (step.kind == "interpreted") return fmt::format("Interpreted, without machine code: {}.", step.why_interpreted);
+  if (step.on_host())
+    return fmt::format("On the host, with {} copied there and back: {}.", human_bytes(step.copied_bytes),
+                       step.why_on_host);
   switch (bound.by) {
     case Bound::By::unknown:
       return "No peak of this machine is known to hold it against.";

@@ -52,6 +52,7 @@ class Trace {
     const StepProfile& step = profile.steps[s];
     Json args{{"ops", step.ops}, {"flop", step.flops}, {"bytes", step.bytes}};
     if (!step.why_interpreted.empty()) args["why_interpreted"] = step.why_interpreted;
+    if (step.on_host()) args["why_on_host"] = step.why_on_host, args["copied_bytes"] = step.copied_bytes;
     slice(step.name, step.kind, profile.marks_ns[s], profile.marks_ns[s + 1], std::move(args));
     const double ns = static_cast<double>(std::max<int64_t>(1, profile.marks_ns[s + 1] - profile.marks_ns[s]));
     add({{"name", "rate"},

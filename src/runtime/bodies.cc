@@ -50,7 +50,7 @@ struct Bodies::Body {
         stage(labelled(graph), shared, kernels, number) {}
 };
 
-Bodies::Bodies(const Graph& graph, StagesShared& shared, int number) {
+Bodies::Bodies(const Graph& graph, StagesShared& shared, int number) : no_fallback_(shared.lowering.no_fallback) {
   for (NodeId n : graph.nodes())
     if (is_control(*graph.node(n).op))
       for (const Graph& body : graph.node(n).subgraphs)
@@ -61,6 +61,10 @@ Bodies::~Bodies() = default;
 BodyRunner Bodies::runner(Workspace& workspace) const {
   return [this, &workspace](const Graph& graph, std::vector<Tensor> inputs, const Bindings& around) {
     const std::optional<Bindings> further = symbols_around(graph, inputs, around);
+    if (!further && no_fallback_)
+      fail(
+          "a body gets inputs of other types or sizes than it declares, and only the interpreter can run it; without "
+          "--no-fallback the model runs");
     if (!further) return evaluate_body(graph, std::move(inputs), around);
     NamedTensors given;
     for (size_t i = 0; i < inputs.size(); ++i) given.emplace(std::to_string(i), std::move(inputs[i]));

@@ -20,6 +20,7 @@ class Bodies {
 
  private:
   struct Body;
+  const bool no_fallback_;
   std::map<const Graph*, std::unique_ptr<Body>> bodies_;
 };
 

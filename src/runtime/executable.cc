@@ -50,11 +50,15 @@ Executable::Executable(std::shared_ptr<PreparedGraph> prepared, RunSizes sizes, 
       lowered_(prepared_->place(sizes_)),
       own_weights_(*shared.device, shared.threads),
       parameters_(&shared.parameters),
+      host_parameters_(shared.on_host ? &shared.on_host->parameters : nullptr),
       threads_(shared.threads),
-      scratch_areas_(device_->scratch_areas(threads_)) {
+      scratch_areas_(device_->scratch_areas(threads_)),
+      host_(shared.on_host ? shared.on_host->device : nullptr) {
+  if (host_) host_weights_.emplace(*host_, threads_);
   place_values();
   find_last_looks();
   plan_calls();
+  plan_host_steps();
   require_memory_for_runs(shared, held);
   find_code(shared);
   for (size_t i = 0; i < lowered_.steps.size(); ++i) {
@@ -133,13 +137,14 @@ void Executable::plan_calls() {
     Ready& ready = ready_[i];
     if (step.plan) {
       args_[i].dims = step.dims;
-      ready.call = launch(*device_, *step.plan, args_[i]);
+      ready.call = launch(device_of(step), *step.plan, args_[i]);
       if (ready.call.items > 0 && !is_in_place(step)) ready.how = How::kernel;
       if (ready.how == How::kernel && step.plan->kernel().trusted.fault) {
         if (trusts_given_values(graph(), lowered_, step)) checked_first_.push_back(i);
         else ready.how = How::checked;
       }
-      scratch_bytes_ = std::max(scratch_bytes_, ready.call.scratch_bytes);
+      int64_t& scratch = step.on_host() ? host_scratch_bytes_ : scratch_bytes_;
+      scratch = std::max(scratch, ready.call.scratch_bytes);
       CHECK(step->pointers.size() <= args_[i].pointers.size(), "step {} has {} pointers", step->name,
             step->pointers.size());
     } else if (!computes_nothing(step)) {
@@ -155,6 +160,21 @@ void Executable::plan_calls() {
   }
 }
 
+void Executable::plan_host_steps() {
+  int64_t passed = 0;  // from one step of a group to the next, before the copies
+  for (const Step& step : lowered_.steps)
+    if (is_copied(step)) passed = std::max(passed, checked_add(step.shared_bytes, 63) / 64 * 64);
+  for (size_t i = 0; i < lowered_.steps.size(); ++i) {
+    if (!is_copied(lowered_.steps[i])) continue;
+    const HostStep& planned = host_steps_.emplace(i, host_step(graph(), lowered_, i, sizes_, passed)).first->second;
+    host_area_bytes_ = std::max(host_area_bytes_, planned.area_bytes);
+  }
+}
+
+int64_t Executable::host_bytes() const {
+  return checked_add(host_area_bytes_, host_ ? checked_mul(host_scratch_bytes_, host_->scratch_areas(threads_)) : 0);
+}
+
 int64_t Executable::output_bytes() const {
   int64_t bytes = 0;
   for (const Output& output : graph().outputs()) bytes = checked_add(bytes, bytes_of(output.value));
@@ -166,9 +186,12 @@ int64_t Executable::laid_out_bytes() const {
   int64_t bytes = 0;
   std::map<std::string, int64_t> kept;  // by what ParameterStore knows it by
   for (const LaidOut& each : laid_out_) {
-    const KernelPlan& plan = *lowered_.steps[each.step].plan;
-    const int64_t own = prepacking(*device_, plan).bytes(*device_, plan);
-    if (each.is_kept) kept[layout_key(*device_, plan, each.value, sizes_.shape(each.seen))] = own;
+    const Step& step = lowered_.steps[each.step];
+    const Device& device = device_of(step);
+    const int64_t own = prepacking(device, *step.plan).bytes(device, *step.plan);
+    if (each.is_kept)
+      kept[fmt::format("{} {}", device.name(), layout_key(device, *step.plan, each.value, sizes_.shape(each.seen)))] =
+          own;
     else bytes = checked_add(bytes, own);
   }
   for (const auto& [key, own] : kept) bytes = checked_add(bytes, own);
@@ -181,34 +204,43 @@ void Executable::require_memory_for_runs(const SharedKernels& shared, int64_t he
   int64_t laid_out = 0, changing = 0;
   std::map<std::string, int64_t> layouts;
   for (const Step& step : lowered_.steps) {
-    if (!step.plan || (step.lasting && shared.lasting.contains(step.plan->identity()))) continue;
+    if (!step.plan) continue;
+    const SharedKernels& kernels = shared.of(step);
+    if (step.lasting && kernels.lasting.contains(step.plan->identity())) continue;
+    const Device& device = device_of(step);
     for (const PointerBinding& pointer : step->pointers)
       if (pointer.plane == PointerBinding::Plane::prepacked) {
         const ValueId weights = holder(pointer.value);
         if (!constant(weights))
-          changing = checked_add(changing, prepacking(*device_, *step.plan).bytes(*device_, *step.plan));
-        else if (const auto missing =
-                     store_of(weights, shared).missing(*step.plan, weights, sizes_.shape(pointer.value)))
-          layouts[missing->key] = missing->bytes;
+          changing = checked_add(changing, prepacking(device, *step.plan).bytes(device, *step.plan));
+        else if (const WeightStore& store = weights < shared.values ? kernels.weights : own_weights_of(step);
+                 const auto missing = store.missing(*step.plan, weights, sizes_.shape(pointer.value)))
+          layouts[fmt::format("{} {}", device.name(), missing->key)] = missing->bytes;
       }
   }
   for (const auto& [key, bytes] : layouts) laid_out = checked_add(laid_out, bytes);
   laid_out = checked_add(laid_out, changing);
-  const int64_t areas = checked_mul(scratch_bytes_, scratch_areas_),
+  const int64_t areas = checked_add(checked_mul(scratch_bytes_, scratch_areas_), host_bytes()),
                 whole = checked_add(checked_add(plan_.bytes, areas), checked_add(laid_out, outputs)),
                 more = std::max<int64_t>(checked_sub(whole, std::min(held, checked_add(plan_.bytes, areas))), 0);
   require_memory(
-      more, fmt::format("a run of these shapes ({} for what it computes, {} of scratch memory for {} threads, "
-                        "{} of weights laid out, {} of outputs)",
-                        megabytes(plan_.bytes), megabytes(areas), scratch_areas_, megabytes(laid_out), megabytes(outputs)));
+      more,
+      fmt::format("a run of these shapes ({} for what it computes, {} of scratch memory for {} threads, "
+                  "{} of weights laid out, {} of outputs)",
+                  megabytes(plan_.bytes), megabytes(areas), scratch_areas_, megabytes(laid_out), megabytes(outputs)));
 }
 
 void Executable::find_code(SharedKernels& shared) {
+  find_code_of(shared, false);
+  if (shared.on_host) find_code_of(*shared.on_host, true);
+}
+
+void Executable::find_code_of(SharedKernels& shared, bool on_host) {
   std::vector<KernelPlan> plans;
   std::vector<size_t> missing;
   for (size_t i = 0; i < lowered_.steps.size(); ++i) {
     const Step& step = lowered_.steps[i];
-    if (!step.plan) continue;
+    if (!step.plan || step.on_host() != on_host) continue;
     const auto found = step.lasting ? shared.lasting.find(step.plan->identity()) : shared.lasting.end();
     if (found != shared.lasting.end()) {
       ready_[i].code = found->second.code;
@@ -229,13 +261,15 @@ void Executable::find_code(SharedKernels& shared) {
 void Executable::prepare_pointer(size_t i, int position, SharedKernels& shared) {
   const Step& step = lowered_.steps[i];
   const PointerBinding& binding = step->pointers[static_cast<size_t>(position)];
+  SharedKernels& kernels = shared.of(step);
   if (binding.plane == PointerBinding::Plane::shared) {
-    arena_pointers_.push_back({i, position, shared_offset_ + binding.byte_offset});
+    if (is_copied(step)) host_pointers_.push_back({i, position, binding.byte_offset});
+    else arena_pointers_.push_back({i, position, shared_offset_ + binding.byte_offset});
     return;
   }
   if (binding.plane == PointerBinding::Plane::made) {
     const Tensor& table = step->made[static_cast<size_t>(binding.byte_offset)];
-    args_[i].pointers[static_cast<size_t>(position)] = shared.constant(table.data());
+    args_[i].pointers[static_cast<size_t>(position)] = kernels.constant(table.data());
     return;
   }
   const ValueId v = holder(binding.value);
@@ -245,9 +279,12 @@ void Executable::prepare_pointer(size_t i, int position, SharedKernels& shared) 
     laid_out_.push_back({i, position, v, binding.value, !is_laid_out_in_runs(graph(), v)});
   } else if (place.kind == Place::Kind::constant) {
     std::byte* bytes = binding.plane == PointerBinding::Plane::prepacked
-                           ? laid_out(step, position, binding.value, shared)
-                           : shared.constant(*constant(v)->buffers()[plane]);
+                           ? laid_out(step, position, binding.value, kernels)
+                           : kernels.constant(*constant(v)->buffers()[plane]);
     args_[i].pointers[static_cast<size_t>(position)] = bytes + binding.byte_offset;
+  } else if (is_copied(step)) {
+    if (const HostStep::Value* value = host_steps_.at(i).find(v))
+      host_pointers_.push_back({i, position, value->offset + plane_offsets(value->sizes)[plane] + binding.byte_offset});
   } else if (place.kind == Place::Kind::input) {
     input_pointers_.push_back({static_cast<size_t>(place.offset) * kPlanes + plane, i, position, binding.byte_offset});
   } else if (place.kind == Place::Kind::output) {
@@ -260,7 +297,7 @@ void Executable::prepare_pointer(size_t i, int position, SharedKernels& shared) 
 std::byte* Executable::laid_out(const Step& step, int position, ValueId seen, SharedKernels& shared) {
   const ValueId v = holder(seen);
   const auto made_by = [&](WeightStore& store) { return store.get(*step.plan, v, seen_as(seen, *constant(v))); };
-  if (v >= shared.values) return made_by(own_weights_);
+  if (v >= shared.values) return made_by(own_weights_of(step));
   if (!step.lasting) return made_by(shared.weights);
   std::byte*& known = shared.lasting.at(step.plan->identity()).weights[static_cast<size_t>(position)];
   if (!known) known = made_by(shared.weights);
@@ -380,6 +417,8 @@ void Executable::check_trusted(size_t i, const Workspace& workspace) const {
 
 void Executable::reserve(Workspace& workspace) const {
   workspace.reserve(device_, plan_.bytes, scratch_bytes_, scratch_areas_);
+  if (std::ranges::any_of(lowered_.steps, &StepCall::on_host))
+    workspace.host_part().reserve(host_, host_area_bytes_, host_scratch_bytes_, host_->scratch_areas(threads_));
 }
 
 bool Executable::is_here(const Buffer& buffer) const {
@@ -473,6 +512,8 @@ void Executable::bind(const NamedTensors& inputs, const InputViews& apart, std::
   for (const CallerPointer& p : input_pointers_)
     bound.args[p.step].pointers[static_cast<size_t>(p.position)] =
         const_cast<std::byte*>(bound.inputs[p.which]) + p.offset;
+  for (const ArenaPointer& p : host_pointers_)
+    bound.args[p.step].pointers[static_cast<size_t>(p.position)] = workspace.host_part().arena() + p.offset;
   for (const CallerPointer& p : output_pointers_)
     bound.args[p.step].pointers[static_cast<size_t>(p.position)] = bound.outputs[p.which] + p.offset;
 }
@@ -485,7 +526,8 @@ void Executable::lay_out_kept(const NamedTensors& inputs, Workspace& workspace) 
     if (!each.is_kept) continue;
     const Step& step = lowered_.steps[each.step];
     const Tensor& held = inputs.at(graph().value(each.value).label);
-    bound.laid_out[l] = parameters_->get(*step.plan, each.value, seen_as(each.seen, held));
+    ParameterStore& parameters = step.on_host() ? *host_parameters_ : *parameters_;
+    bound.laid_out[l] = parameters.get(*step.plan, each.value, seen_as(each.seen, held));
     bound.args[each.step].pointers[static_cast<size_t>(each.position)] =
         bound.laid_out[l].address() + step->pointers[static_cast<size_t>(each.position)].byte_offset;
   }
@@ -500,9 +542,10 @@ void Executable::lay_out_computed(size_t i, Workspace& workspace) const {
     const Step& step = lowered_.steps[i];
     const Tensor value = seen_as(each->seen, view(each->value, workspace));
     Buffer& panels = bound.laid_out[static_cast<size_t>(each - laid_out_.begin())];
-    if (!device_->is_host()) panels = device_->copied(lay_out(*device_, *step.plan, value, threads_));
-    else if (panels.size() == 0) panels = lay_out(*device_, *step.plan, value, threads_);
-    else prepacking(*device_, *step.plan).lay_out(*device_, *step.plan, value, threads_, panels.address());
+    const Device& device = device_of(step);
+    if (!device.is_host()) panels = device_->copied(lay_out(device, *step.plan, value, threads_));
+    else if (panels.size() == 0) panels = lay_out(device, *step.plan, value, threads_);
+    else prepacking(device, *step.plan).lay_out(device, *step.plan, value, threads_, panels.address());
     const auto position = static_cast<size_t>(each->position);
     bound.args[i].pointers[position] = panels.address() + step->pointers[position].byte_offset;
   }
@@ -514,7 +557,22 @@ void Executable::run_step(size_t i, const Workspace& workspace) const {
   if (ready.how == How::interpreted) return interpret(i, workspace);
   const KernelArgs& args = workspace.bound.args[i];
   if (ready.how == How::checked) check_trusted(i, workspace);
+  if (lowered_.steps[i].on_host()) return run_on_host(i, workspace);
   workspace.queue().launch(ready.code, args, ready.call, workspace.scratch(scratch_areas_));
+}
+
+// The host's kernel reads memory of the device where that is the host's, too, and copies otherwise.
+void Executable::run_on_host(size_t i, const Workspace& workspace) const {
+  static const HostStep kNothingToCopy;
+  const auto found = host_steps_.find(i);
+  const HostStep& step = found == host_steps_.end() ? kNothingToCopy : found->second;
+  const auto on_device = [&](ValueId v, size_t plane) { return address(v, plane, workspace); };
+  const Workspace& host = workspace.host_part();
+  read_operands(step, on_device, workspace.queue(), host.arena());
+  host.queue().launch(ready_[i].code, workspace.bound.args[i], ready_[i].call,
+                      host.scratch(host_->scratch_areas(threads_)));
+  host.queue().synchronise();
+  write_results(step, on_device, workspace.queue(), host.arena());
 }
 
 // Updates stay on the device, what callers get is the host's.
@@ -576,7 +634,9 @@ std::vector<std::string> Executable::weights_of(const Step& step) const {
 std::vector<StepProfile> Executable::step_profiles() const {
   const Graph fixed = specialise(graph(), sizes_.bindings());
   std::vector<StepProfile> profiles;
-  for (const Step& step : lowered_.steps) {
+  for (size_t i = 0; i < lowered_.steps.size(); ++i) {
+    const Step& step = lowered_.steps[i];
+    const auto copied = host_steps_.find(i);
     const StepWork work = work_of(fixed, step, sizes_);
     profiles.push_back(
         {.name = step->name,
@@ -586,8 +646,10 @@ std::vector<StepProfile> Executable::step_profiles() const {
          .flops = work.flops,
          .bytes = work.bytes,
          .weight_bytes = work.weight_bytes,
-         .unit = step.plan ? speed(*device_, *step.plan).unit : ProductUnit::f32,
-         .weights = weights_of(step)});
+         .unit = step.plan ? speed(device_of(step), *step.plan).unit : ProductUnit::f32,
+         .weights = weights_of(step),
+         .why_on_host = step.why_on_host,
+         .copied_bytes = copied == host_steps_.end() ? 0 : static_cast<double>(copied->second.copied_bytes)});
   }
   return profiles;
 }

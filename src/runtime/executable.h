@@ -4,9 +4,10 @@
 #include <memory>
 #include <vector>
 
+#include "device/device.h"
 #include "kernels/lower.h"
 #include "runtime/arena.h"
-#include "device/device.h"
+#include "runtime/host_step.h"
 #include "runtime/input_view.h"
 #include "runtime/output_view.h"
 #include "runtime/session.h"
@@ -41,7 +42,7 @@ class Executable {
   const Arena& arena() const { return plan_; }
   int64_t scratch_bytes() const { return scratch_bytes_; }
   int64_t output_bytes() const;  // of outputs and updates that are not written over what they update
-  int64_t own_weight_bytes() const { return own_weights_.bytes(); }
+  int64_t own_weight_bytes() const { return own_weights_.bytes() + (host_weights_ ? host_weights_->bytes() : 0); }
   int64_t laid_out_bytes() const;  // of weights that are no constants
   const LoweredGraph& lowered() const { return lowered_; }
   const Graph& graph() const { return prepared_->graph(); }
@@ -52,7 +53,7 @@ class Executable {
     int64_t offset = 0;  // arena: bytes; input, output: position
   };
   // checked: a kernel that trusts values which the run computes, and which are looked at first.
-  enum class How : uint8_t { nothing, kernel, checked, interpreted };
+  enum class How : uint8_t { nothing, kernel, checked, interpreted };  // kernel, checked: of the device or the host
   struct Ready {
     How how = How::nothing;
     Code code = nullptr;
@@ -90,13 +91,19 @@ class Executable {
   void place_values();
   void find_last_looks();
   void plan_calls();
+  void plan_host_steps();
   void require_memory_for_runs(const SharedKernels& shared, int64_t held) const;
   void find_code(SharedKernels& shared);
+  void find_code_of(SharedKernels& shared, bool on_host);
   void prepare_pointer(size_t i, int position, SharedKernels& shared);
-  std::byte* laid_out(const Step& step, int position, ValueId seen, SharedKernels& shared);
-  const WeightStore& store_of(ValueId constant, const SharedKernels& shared) const {
-    return constant < shared.values ? shared.weights : own_weights_;
+  bool is_copied(const Step& step) const { return step.on_host() && !device_->is_host(); }
+  const Device& device_of(const StepCall& step) const { return prepared_->options().device_of(step); }
+  WeightStore& own_weights_of(const StepCall& step) { return step.on_host() ? *host_weights_ : own_weights_; }
+  const WeightStore& own_weights_of(const StepCall& step) const {
+    return step.on_host() ? *host_weights_ : own_weights_;
   }
+  std::byte* laid_out(const Step& step, int position, ValueId seen, SharedKernels& shared);
+  int64_t host_bytes() const;  // of a run: copies of operands and results, and scratch memory of the host's kernels
   ValueId holder(ValueId v) const { return lowered_.alias_of[static_cast<size_t>(v)]; }
   const Tensor* constant(ValueId v) const;  // of the graph, or known with the sizes
   int64_t bytes_of(ValueId v) const { return bytes_in_memory(graph().type(v), sizes_.shape(v)); }
@@ -111,6 +118,7 @@ class Executable {
   void bind(const NamedTensors& inputs, const InputViews& apart, std::span<OutputMemory> outputs,
             Workspace& workspace) const;
   void run_step(size_t i, const Workspace& workspace) const;
+  void run_on_host(size_t i, const Workspace& workspace) const;
   void check_trusted(size_t i, const Workspace& workspace) const;
   void lay_out_kept(const NamedTensors& inputs, Workspace& workspace) const;
   void lay_out_computed(size_t i, Workspace& workspace) const;
@@ -131,21 +139,26 @@ class Executable {
   RunSizes sizes_;
   LoweredGraph lowered_;
   WeightStore own_weights_;
+  std::optional<WeightStore> host_weights_;    // of the host's kernels
+  std::map<size_t, HostStep> host_steps_;      // by step: those whose operands are copied
   std::map<size_t, Interpreted> interpreted_;  // by step
   std::vector<Place> places_;                  // per ValueId, of the value that holds the memory
   std::shared_ptr<const void> identity_ = std::make_shared<const char>();  // what a workspace knows this by
   std::vector<Ready> ready_;                                               // per step
   std::vector<size_t> checked_first_;  // steps that trust what is given, which is looked at before a run begins
   std::vector<KernelArgs> args_;       // per step, complete but for inputs and the arena
-  std::vector<ArenaPointer> arena_pointers_;
+  std::vector<ArenaPointer> arena_pointers_, host_pointers_;
   std::vector<CallerPointer> input_pointers_, output_pointers_;
   std::vector<Written> written_;   // by step
   std::vector<LaidOut> laid_out_;  // by step
   ParameterStore* parameters_;
+  ParameterStore* host_parameters_;  // null where the host runs nothing
   int threads_, scratch_areas_;
   Arena plan_;
   int64_t shared_offset_ = 0;  // behind it: what steps of one group pass to each other
   int64_t scratch_bytes_ = 0;
+  std::shared_ptr<Device> host_;
+  int64_t host_area_bytes_ = 0, host_scratch_bytes_ = 0;
 };
 
 }  // namespace hone

@@ -13,13 +13,16 @@ namespace hone {
 
 struct StepProfile {
   std::string name;                       // of the value the step computes
-  std::string kind;                       // "gemm" "row" ... or "interpreted"
+  std::string kind;                       // "gemm" "row" ... or "interpreted"; of the host's kernel where that runs it
   std::string ops;                        // "linear+gelu"
   std::string why_interpreted;            // empty for compiled steps
   double flops = 0, bytes = 0;            // predicted
   double weight_bytes = 0;                // the part of `bytes` that is constants
   ProductUnit unit = ProductUnit::f32;    // that multiplies
   std::vector<std::string> weights = {};  // labels of the constants it reads
+  std::string why_on_host = {};           // why the host's kernel runs it; empty where it does not
+  double copied_bytes = 0;                // then: to the host and back
+  bool on_host() const { return !why_on_host.empty(); }
 };
 
 // Times of one run, in nanoseconds of steady_ns(). Taking them costs a reading of the clock per step; what the steps

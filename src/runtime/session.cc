@@ -273,6 +273,8 @@ Session::Session(Graph graph, SessionOptions options) : impl_(std::make_unique<I
   if (o.threads < 1) fail("threads is {}; at least 1 is needed", o.threads);
   impl_->limits = token_limits(graph);
   if (!o.bundled.empty()) impl_->own_code = sizes_with_own_code(graph);
+  if (o.no_fallback && o.optimise < 2)
+    fail("--no-fallback asks for a kernel for each step, and -O{} for none: leave one of them out", o.optimise);
   if (o.max_specialisations < 1) fail("max_specialisations is 0; at least 1 is needed");
   if (o.optimise >= 2) impl_->options.device = device_or_cpu(o.device);
   if (o.optimise == 0 && impl_->compute == Compute::f32) impl_->graph = std::move(graph);
@@ -283,8 +285,15 @@ Session::Session(Graph graph, SessionOptions options) : impl_(std::make_unique<I
   impl_->graph.compact();
   if (o.optimise >= 2) {
     const std::shared_ptr<Device>& device = o.device;
+    if (o.no_fallback && !device->compiles())
+      fail("--no-fallback: device {} has no kernels at all; leave the flag out, or choose another --device",
+           device->name());
     impl_->shared = std::make_unique<StagesShared>(
-        LowerOptions{.device = device, .fuse = o.fuse && device->compiles(), .no_winograd = o.no_winograd},
+        LowerOptions{.device = device,
+                     .host = host_kernels_for(*device),
+                     .no_fallback = o.no_fallback,
+                     .fuse = o.fuse && device->compiles(),
+                     .no_winograd = o.no_winograd},
         o.max_specialisations, impl_->limits, impl_->pool, device,
         CompilerOptions{
             .threads = o.threads, .cache_folder = o.cache_folder, .bundled = o.bundled, .keep_objects = o.keep_objects},
@@ -349,7 +358,9 @@ Tensor Session::parameter(const std::string& name) const { return impl_->paramet
 int64_t Session::parameter_version(const std::string& name) const { return impl_->parameters->version(name); }
 void Session::set_parameters(const NamedTensors& values) { impl_->parameters->set(values); }
 void Session::forget_laid_out() {
-  if (impl_->shared) impl_->shared->kernels.parameters.clear();
+  if (!impl_->shared) return;
+  impl_->shared->kernels.parameters.clear();
+  if (const auto& host = impl_->shared->kernels.on_host) host->parameters.clear();
 }
 SessionStatistics Session::statistics() const {
   SessionStatistics statistics;

@@ -28,7 +28,7 @@ class Session;
 struct SessionOptions {
   std::shared_ptr<Device> device;  // that runs; null: open_device("cpu"), where code is compiled
   int optimise = 2;                // 0: the graph as it is, interpreted; 1: canonical form, interpreted; 2: compiled
-  bool fuse = true, no_winograd = false;  // see LowerOptions
+  bool fuse = true, no_winograd = false, no_fallback = false;  // see LowerOptions
   int threads = 1;
   std::optional<Compute> compute;           // none: as stored in the model's metadata, else f32
   std::optional<std::string> cache_folder;  // of machine code; none: no disk cache
@@ -53,6 +53,7 @@ struct SessionStatistics {
   double compile_milliseconds = 0;     // machine code, or its loading from the cache
   double prepack_milliseconds = 0;
   int kernels_compiled = 0, kernels_cached = 0, kernels_bundled = 0;  // see CompileStatistics
+  int host_kernels = 0;                                               // of the host, beside these
   std::string cache_problem, objects_note;
   std::vector<std::string> notes() const;                             // both, where there is something to say
   int64_t prepacked_bytes = 0;                                        // weights laid out for kernels

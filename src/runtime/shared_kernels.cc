@@ -52,6 +52,43 @@ void ParameterStore::clear() {
   laid_.clear();
 }
 
+namespace {
+
+// What the host makes is no part of the device's bundle.
+std::unique_ptr<SharedKernels> kernels_on(std::shared_ptr<Device> host, CompilerOptions options, ValueId values) {
+  options.keep_objects = false;
+  return host ? std::make_unique<SharedKernels>(std::move(host), options, values) : nullptr;
+}
+
+}  // namespace
+
+SharedKernels::SharedKernels(std::shared_ptr<Device> of, const CompilerOptions& options, ValueId session_values,
+                             std::shared_ptr<Device> host)
+    : device(std::move(of)),
+      compiler(device->make_compiler(options)),
+      on_host(kernels_on(std::move(host), options, session_values)),
+      weights(*device, options.threads),
+      parameters(*device, options.threads),
+      threads(options.threads),
+      values(session_values) {}
+
+SharedKernels::SharedKernels(const SharedKernels& other, ValueId graph_values)
+    : device(other.device),
+      compiler(other.compiler),
+      on_host(other.on_host ? std::make_unique<SharedKernels>(*other.on_host, graph_values) : nullptr),
+      weights(*device, other.threads),
+      parameters(*device, other.threads),
+      threads(other.threads),
+      values(graph_values) {}
+
+double SharedKernels::compile_milliseconds() const {
+  return compiler->statistics().milliseconds + (on_host ? on_host->compile_milliseconds() : 0);
+}
+double SharedKernels::prepack_milliseconds() const {
+  return weights.milliseconds() + (on_host ? on_host->prepack_milliseconds() : 0);
+}
+int64_t SharedKernels::prepacked_bytes() const { return weights.bytes() + (on_host ? on_host->prepacked_bytes() : 0); }
+
 std::byte* SharedKernels::constant(const Buffer& plane) {
   if (device->is_host() || plane.size() == 0) return plane.unaligned_address();
   auto found = copied_.find(plane.address());

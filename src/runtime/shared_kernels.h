@@ -12,7 +12,7 @@
 
 #include "device/device.h"
 #include "ir/graph.h"
-#include "kernels/kernel.h"
+#include "kernels/lower.h"
 
 namespace hone {
 
@@ -67,25 +67,22 @@ class ParameterStore {
 // The device, code for it, and constants in its memory, laid out for kernels or as they are. Values below `values` have
 // the ids of the session's graph; constants above belong to one executable alone.
 struct SharedKernels {
-  SharedKernels(std::shared_ptr<Device> of, const CompilerOptions& options, ValueId session_values)
-      : device(std::move(of)),
-        compiler(device->make_compiler(options)),
-        weights(*device, options.threads),
-        parameters(*device, options.threads),
-        threads(options.threads),
-        values(session_values) {}
+  // `host`: of kernels for steps that the device has none for; null: none.
+  SharedKernels(std::shared_ptr<Device> of, const CompilerOptions& options, ValueId session_values,
+                std::shared_ptr<Device> host = nullptr);
   // Of another graph, with the same code.
-  SharedKernels(const SharedKernels& other, ValueId graph_values)
-      : device(other.device),
-        compiler(other.compiler),
-        weights(*device, other.threads),
-        parameters(*device, other.threads),
-        threads(other.threads),
-        values(graph_values) {}
+  SharedKernels(const SharedKernels& other, ValueId graph_values);
+
+  SharedKernels& of(const StepCall& step) { return step.on_host() ? *on_host : *this; }
+  const SharedKernels& of(const StepCall& step) const { return step.on_host() ? *on_host : *this; }
+  double compile_milliseconds() const;  // these three with the host's
+  double prepack_milliseconds() const;
+  int64_t prepacked_bytes() const;
   std::byte* constant(const Buffer& plane);  // where the device has it, on any byte
 
   const std::shared_ptr<Device> device;
   const std::shared_ptr<Compiler> compiler;
+  const std::unique_ptr<SharedKernels> on_host;  // of the steps that the host's kernels run; null: there are none
   WeightStore weights;
   ParameterStore parameters;
   const int threads;

@@ -5,6 +5,7 @@
 
 #include "base/clock.h"
 #include "base/threads.h"
+#include "kernels/lacking.h"
 #include "ops/control.h"
 #include "runtime/bodies.h"
 #include "runtime/check_finite.h"
@@ -68,9 +69,15 @@ AfterNode after_each(const Graph& graph, const NamedTensors& inputs, const Works
 }
 
 Tail::Tail(CutGraph::Tail parts, StagesShared& shared, SharedKernels& kernels, int next) : parts_(std::move(parts)) {
-  if (next == 0) return;
-  bodies_ = std::make_unique<Bodies>(parts_.turn, shared, next);
-  if (!parts_.rest.nodes().empty()) rest_ = std::make_unique<Stage>(parts_.rest, shared, kernels, next);
+  if (next > 0) {
+    bodies_ = std::make_unique<Bodies>(parts_.turn, shared, next);
+    if (!parts_.rest.nodes().empty()) rest_ = std::make_unique<Stage>(parts_.rest, shared, kernels, next);
+  }
+  if (!shared.lowering.no_fallback) return;
+  std::vector<LackingStep> lacking;
+  for (const StepProfile& step : turn_profiles())
+    if (step.kind == "interpreted") lacking.push_back({step.name, step.ops, "the interpreter", step.why_interpreted});
+  refuse_lacking(*shared.lowering.device, lacking);
 }
 Tail::~Tail() = default;
 

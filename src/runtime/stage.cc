@@ -113,12 +113,11 @@ std::shared_ptr<const Specialised> Stage::planned(const Bindings& bindings, int6
 
 std::shared_ptr<const Specialised> Stage::make(const Bindings& bindings, int64_t held, bool asked_for) {
   const auto start = std::chrono::steady_clock::now();
-  const double compiled_before = kernels_.compiler->statistics().milliseconds,
-               packed_before = kernels_.weights.milliseconds();
-  const int64_t bytes_before = kernels_.weights.bytes();
+  const double compiled_before = kernels_.compile_milliseconds(), packed_before = kernels_.prepack_milliseconds();
+  const int64_t bytes_before = kernels_.prepacked_bytes();
   auto made = shared_.with_room([&] { return planned(bindings, held, asked_for); });
-  const double compiling = kernels_.compiler->statistics().milliseconds - compiled_before;
-  const double packing = kernels_.weights.milliseconds() - packed_before;
+  const double compiling = kernels_.compile_milliseconds() - compiled_before;
+  const double packing = kernels_.prepack_milliseconds() - packed_before;
   if (packing > 0) malloc_trim(0);  // what laying weights out took on the way
   std::list<Kept> dropped;          // freed when the mutex is
   const std::lock_guard lock(shared_.mutex);
@@ -129,7 +128,7 @@ std::shared_ptr<const Specialised> Stage::make(const Bindings& bindings, int64_t
   }
   kept_.push_front({bindings, made, asked_for, {}});
   if (kept_.size() > shared_.max_specialisations) dropped.splice(dropped.end(), kept_, std::prev(kept_.end()));
-  if (&kernels_ != &shared_.kernels) shared_.bodies_prepacked += kernels_.weights.bytes() - bytes_before;
+  if (&kernels_ != &shared_.kernels) shared_.bodies_prepacked += kernels_.prepacked_bytes() - bytes_before;
   shared_.statistics.specialise_milliseconds += milliseconds_since(start) - compiling - packing;
   note(*made);
   if (number_ == 0) shared_.last = made;
@@ -139,13 +138,18 @@ std::shared_ptr<const Specialised> Stage::make(const Bindings& bindings, int64_t
 void Stage::note(const Specialised& made) {
   SessionStatistics& statistics = shared_.statistics;
   const CompileStatistics& code = shared_.kernels.compiler->statistics();
-  statistics.compile_milliseconds = code.milliseconds;
-  statistics.prepack_milliseconds = shared_.kernels.weights.milliseconds();
+  statistics.compile_milliseconds = shared_.kernels.compile_milliseconds();
+  statistics.prepack_milliseconds = shared_.kernels.prepack_milliseconds();
   statistics.kernels_compiled = code.compiled, statistics.kernels_cached = code.cached;
   statistics.kernels_bundled = code.bundled;
   statistics.cache_problem = code.cache_problem, statistics.objects_note = code.bundle_note;
+  if (const SharedKernels* host = shared_.kernels.on_host.get()) {
+    const CompileStatistics& of_host = host->compiler->statistics();
+    statistics.host_kernels = of_host.compiled + of_host.cached + of_host.bundled;
+    if (statistics.cache_problem.empty()) statistics.cache_problem = of_host.cache_problem;
+  }
   statistics.prepacked_bytes =
-      shared_.kernels.weights.bytes() + shared_.bodies_prepacked + made.executable.own_weight_bytes();
+      shared_.kernels.prepacked_bytes() + shared_.bodies_prepacked + made.executable.own_weight_bytes();
   const Arena& arena = made.executable.arena();
   const int64_t scratch = made.executable.scratch_bytes() * shared_.kernels.threads;
   if (number_ > 0 && arena.bytes + scratch <= statistics.arena_bytes + statistics.scratch_bytes) return;

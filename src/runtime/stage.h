@@ -28,7 +28,7 @@ struct StagesShared {
         max_specialisations(most),
         limits(of_inputs),
         pool(runs),
-        kernels(std::move(device), options, session_values) {}
+        kernels(std::move(device), options, session_values, lowering.host.device) {}
 
   const LowerOptions lowering;
   const size_t max_specialisations;

@@ -45,8 +45,13 @@ void Workspace::reserve(const std::shared_ptr<Device>& device, int64_t arena_byt
   for (Buffer& scratch : scratch_buffers_) scratch_.push_back(scratch.address());
 }
 
+Workspace& Workspace::host_part() {
+  if (!host_part_) host_part_ = std::make_unique<Workspace>();
+  return *host_part_;
+}
+
 int64_t Workspace::bytes() const {
-  int64_t bytes = size_of(arena_buffer_);
+  int64_t bytes = size_of(arena_buffer_) + (host_part_ ? host_part_->bytes() : 0);
   for (const Buffer& scratch : scratch_buffers_) bytes += size_of(scratch);
   return bytes;
 }

@@ -8,9 +8,9 @@
 #include <vector>
 
 #include "base/stop.h"
+#include "device/device.h"
 #include "ir/tensor.h"
 #include "kernels/kernel.h"
-#include "device/device.h"
 
 namespace hone {
 
@@ -19,7 +19,10 @@ class Workspace {
   // Grows to hold this in memory of the device, never shrinks. Throws Error when that is more than the process may
   // take.
   void reserve(const std::shared_ptr<Device>& device, int64_t arena_bytes, int64_t scratch_bytes, int threads);
-  int64_t bytes() const;  // that it has
+  int64_t bytes() const;  // that it has, with the host's part
+  // What the steps take that the host computes for a device: made when it is first asked for.
+  Workspace& host_part();
+  const Workspace& host_part() const { return *host_part_; }  // where it was reserved
   std::byte* arena() const { return arena_; }
   std::span<std::byte* const> scratch(int threads) const {
     return std::span(scratch_).first(static_cast<size_t>(threads));
@@ -58,6 +61,7 @@ class Workspace {
   std::vector<Buffer> scratch_buffers_;
   std::byte* arena_ = nullptr;
   std::vector<std::byte*> scratch_;
+  std::unique_ptr<Workspace> host_part_;
 };
 
 }  // namespace hone

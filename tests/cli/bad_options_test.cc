@@ -36,6 +36,13 @@ TEST_F(BadOptions, UsageErrorsExitWithTwo) {
   expect_refusal(hone_program({"bench", model, "--seconds", "-1"}), {"--seconds"}, 2);
 }
 
+TEST_F(BadOptions, OfDevicesThatContradictEachOther) {
+  expect_refusal(embed({"--text", "x", "--backend", "reference", "--isa", "avx2"}),
+                 {"--backend reference", "--isa avx2", "leave one of them out"});
+  expect_refusal(embed({"--text", "x", "--device", "reference", "--no-fallback"}), {"--no-fallback", "reference"});
+  expect_refusal(embed({"--text", "x", "-O", "1", "--no-fallback"}), {"--no-fallback", "-O1"});
+}
+
 // Numbers that wrap, overflow or are none: wrong usage, whichever verb takes them.
 TEST_F(BadOptions, NumbersHaveARange) {
   const std::vector<std::string> bad{"-1", "99999999999999999999999", "1e300", "nan", "", "x"};

@@ -33,9 +33,7 @@ constexpr const char* kStep = R"(graph step {
   return %m2 as "y"
 })";
 
-TEST(OffsetDevice, IsOneFile) {
-  EXPECT_FALSE(open_device("offset")->is_host());
-}
+TEST(OffsetDevice, IsOneFile) { EXPECT_FALSE(open_device("offset")->is_host()); }
 
 TEST(OffsetDevice, KeepsParametersAndStateBetweenRuns) {
   Session session(parse(kStep), on_device());
@@ -121,8 +119,10 @@ TEST(OffsetDevice, ItsMemoryIsNotReadAsTheHosts) {
 
 TEST(Devices, ThatAreNotThereAreAnErrorThatListsThose) {
   const std::string error = error_of([] { open_device("tpu:0"); });
-  for (const char* part : {"tpu", "cpu", "offset", "reference"}) EXPECT_NE(error.find(part), std::string::npos) << error;
+  for (const char* part : {"tpu", "cpu", "offset", "reference", "steps"})
+    EXPECT_NE(error.find(part), std::string::npos) << error;
   EXPECT_NE(error_of([] { open_device("reference:fast"); }).find("no variants"), std::string::npos);
+  EXPECT_NE(error_of([] { open_device("steps:fast"); }).find("no variants"), std::string::npos);
   EXPECT_NE(error_of([] { open_device("cpu:avx1024"); }).find("avx1024"), std::string::npos);
 }
 

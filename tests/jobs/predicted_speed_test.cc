@@ -17,7 +17,8 @@ PredictedSpeed predicted(const char* text, const MachinePeaks& peaks, Compute co
                          const char* rates = "zen4") {
   const Graph graph = specialised_parts(prepare_for_codegen(parse_seeded(text), compute), {}).head;
   const Target target(Features().with(Feature::avx512_bf16), microarchitecture(rates));
-  return predict_speed(graph, lower(graph, {.device = x86_device(target)}), X86Device(target), peaks);
+  const LowerOptions options{.device = x86_device(target)};
+  return predict_speed(graph, lower(graph, options), options, peaks);
 }
 
 constexpr const char* kProduct = R"(graph g {

@@ -1,7 +1,6 @@
 #include "device/x86/device.h"
 
 #include <algorithm>
-#include <unordered_map>
 
 #include "base/stop.h"
 #include "base/threads.h"
@@ -56,14 +55,8 @@ Target usable_target(std::string_view variant) { return variant.empty() ? host_t
 }  // namespace
 
 const X86KernelDef* device_x86::find(const KernelDef& kernel) {
-  static const std::unordered_map<const KernelDef*, const X86KernelDef*> known = [] {
-    std::unordered_map<const KernelDef*, const X86KernelDef*> defs;
-    for (const X86KernelDef* def : all())
-      CHECK(defs.emplace(&def->kernel(), def).second, "x86 has two implementations of {} kernels", def->kernel().name);
-    return defs;
-  }();
-  const auto found = known.find(&kernel);
-  return found == known.end() ? nullptr : found->second;
+  static const ImplementationTable<X86KernelDef> known("x86", all());
+  return known.find(kernel);
 }
 
 std::unique_ptr<Queue> X86Device::make_queue() { return std::make_unique<CpuQueue>(); }

@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "device/args.h"
+#include "device/implementation_of.h"
 #include "device/llvm/llvm_kernel.h"
 #include "device/x86/device.h"
 #include "kernels/kernel.h"
@@ -37,53 +37,29 @@ struct X86KernelClass {
   Given<void(const Plan&, const Target&, const Tensor&, int, std::byte*)> prepack = {};
   using PlanType = Plan;
   using ArgsType = Args;
+  using DeviceType = X86Device;
+  using ToldType = Target;
 };
+template <>
+inline const Target& told_of<Target>(const Device& device) {
+  return target_of(device);
+}
 
 //   constexpr X86KernelClass<GemmPlan, GemmArgs> gemm{…};  extern constinit const X86KernelDef gemm_on_x86_def =
 //   x86_kernel<gemm>();
 template <const auto& Class>
 constexpr X86KernelDef x86_kernel() {
   using Plan = typename std::remove_cvref_t<decltype(Class)>::PlanType;
-  using Args = typename std::remove_cvref_t<decltype(Class)>::ArgsType;
-  static_assert(Class.supports.is_given && Class.launch.is_given && Class.describe.is_given && Class.emit.is_given,
-                "a class says all four of its plans");
-  static_assert(
-      Class.prepack.is_given == Class.prepack_key.is_given && Class.prepack.is_given == Class.prepacked_bytes.is_given,
-      "constants are laid out with all three of key, bytes and prepack, or not at all");
-  X86KernelDef def;
-  def.kernel = &Plan::kernel;
-  def.supports = [](const Device& d, const KernelPlan& p) { return Class.supports.call(p.get<Plan>(), target_of(d)); };
-  def.launch = [](const Device& d, const KernelPlan& p, KernelArgs& a) {
-    if constexpr (HasPlaces<Args>) {
-      Args args = from_args<Args>(a);
-      const Launch call = Class.launch.call(p.get<Plan>(), target_of(d), args);
-      write_args(args, a);
-      return call;
-    } else return Class.launch.call(p.get<Plan>(), target_of(d), a);
-  };
-  def.describe = [](const Device& d, const KernelPlan& p) { return Class.describe.call(p.get<Plan>(), target_of(d)); };
-  def.speed = [](const Device&, const KernelPlan&) { return KernelSpeed(); };
+  static_assert(Class.emit.is_given, "a class has code");
+  X86KernelDef def{LlvmKernel{implementation<Class>()}};
   def.emit = [](LlvmEmitter& e, const KernelPlan& p, const std::string& symbol, int shrink) {
     Class.emit.call(x86_emitter(e), p.get<Plan>(), symbol, shrink);
   };
   def.can_shrink = [](const Device&, const KernelPlan&, int) { return false; };
-  if constexpr (Class.adapt.is_given)
-    def.adapt = [](const Device& d, const Lowering& lowering, Prepared& prepared) {
-      return Class.adapt.call(static_cast<const X86Device&>(d), lowering, prepared);
-    };
-  if constexpr (Class.speed.is_given)
-    def.speed = [](const Device& d, const KernelPlan& p) { return Class.speed.call(p.get<Plan>(), target_of(d)); };
   if constexpr (Class.can_shrink.is_given)
     def.can_shrink = [](const Device& d, const KernelPlan& p, int shrink) {
       return Class.can_shrink.call(p.get<Plan>(), target_of(d), shrink);
     };
-  if constexpr (Class.prepack.is_given)
-    def.prepacking = {
-        .key = [](const Device& d, const KernelPlan& p) { return Class.prepack_key.call(p.get<Plan>(), target_of(d)); },
-        .bytes = [](const Device& d,
-                    const KernelPlan& p) { return Class.prepacked_bytes.call(p.get<Plan>(), target_of(d)); },
-        .lay_out = [](const Device& d, const KernelPlan& p, const Tensor& weights, int threads,
-                      std::byte* out) { Class.prepack.call(p.get<Plan>(), target_of(d), weights, threads, out); }};
   return def;
 }
 

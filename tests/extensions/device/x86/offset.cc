@@ -2,27 +2,29 @@
 // when a kernel is launched, and its queue is another thread. Whoever takes an address of it for a pointer ends there.
 #include <sys/mman.h>
 
-#include <condition_variable>
+#include <fmt/ranges.h>
+
+#include <algorithm>
 #include <cstring>
-#include <deque>
-#include <functional>
 #include <map>
 #include <mutex>
-#include <thread>
 
 #include "base/error.h"
 #include "base/memory_limit.h"
 #include "base/multiples.h"
 #include "base/stop.h"
 #include "base/threads.h"
+#include "device/task_thread.h"
 #include "device/x86/device.h"
 #include "device/x86/x86_kernel.h"
+#include "kernels/registry.h"
 
 namespace hone {
 namespace {
 
 constexpr size_t kBlock = size_t{1} << 32;  // of addresses; pages come when they are written
 constexpr uintptr_t kFirst = 4096;          // offsets begin here, so that none is null
+constexpr std::string_view kWithout = " without ";
 
 class Block {
  public:
@@ -65,30 +67,22 @@ class Block {
 
 class OffsetQueue : public Queue {
  public:
-  explicit OffsetQueue(std::shared_ptr<Block> block) : block_(std::move(block)), worker_([this] { work(); }) {}
-  ~OffsetQueue() override {
-    {
-      const std::lock_guard lock(mutex_);
-      ends_ = true;
-    }
-    changed_.notify_all();
-    worker_.join();
-  }
+  explicit OffsetQueue(std::shared_ptr<Block> block) : block_(std::move(block)) {}
 
   void write(std::byte* to, std::span<const std::byte> from) override {
     if (from.empty()) return;
-    enqueue([this, to, from] { std::memcpy(block_->pointer(to), from.data(), from.size()); });
+    thread_.enqueue([this, to, from] { std::memcpy(block_->pointer(to), from.data(), from.size()); });
   }
   void read(const std::byte* from, std::span<std::byte> to) override {
     if (to.empty()) return;
-    enqueue([this, from, to] { std::memcpy(to.data(), block_->pointer(from), to.size()); });
+    thread_.enqueue([this, from, to] { std::memcpy(to.data(), block_->pointer(from), to.size()); });
   }
   void copy(std::byte* to, const std::byte* from, size_t bytes) override {
     if (bytes > 0)
-      enqueue([this, to, from, bytes] { std::memmove(block_->pointer(to), block_->pointer(from), bytes); });
+      thread_.enqueue([this, to, from, bytes] { std::memmove(block_->pointer(to), block_->pointer(from), bytes); });
   }
   void launch(Code code, const KernelArgs& args, const Launch& call, std::span<std::byte* const> scratch) override {
-    enqueue([this, code, args, call, threads = std::vector<std::byte*>(scratch.begin(), scratch.end())] {
+    thread_.enqueue([this, code, args, call, threads = std::vector<std::byte*>(scratch.begin(), scratch.end())] {
       KernelArgs translated = args;
       for (void*& pointer : translated.pointers)
         if (pointer) pointer = block_->pointer(pointer);
@@ -101,67 +95,30 @@ class OffsetQueue : public Queue {
       parallel_chunks(call.items, call.items_per_chunk, static_cast<int>(threads.size()), chunk);
     });
   }
-  uint64_t record() override {
-    const std::lock_guard lock(mutex_);
-    return asked_;
-  }
-  void wait(uint64_t event) override {
-    std::unique_lock lock(mutex_);
-    changed_.wait(lock, [&] { return done_ >= event; });
-  }
-  void synchronise() override {
-    wait(record());
-    const std::lock_guard lock(mutex_);
-    if (std::exception_ptr failure = std::exchange(failure_, nullptr)) std::rethrow_exception(failure);
-  }
+  uint64_t record() override { return thread_.record(); }
+  void wait(uint64_t event) override { thread_.wait(event); }
+  double elapsed_ns(uint64_t from, uint64_t to) override { return thread_.elapsed_ns(from, to); }
+  void forget_events() override { thread_.forget_events(); }
+  void synchronise() override { thread_.synchronise(); }
 
  private:
-  void enqueue(std::function<void()> task) {
-    {
-      const std::lock_guard lock(mutex_);
-      tasks_.push_back(std::move(task));
-      ++asked_;
-    }
-    changed_.notify_all();
-  }
-
-  void work() {
-    std::unique_lock lock(mutex_);
-    for (;;) {
-      changed_.wait(lock, [&] { return ends_ || !tasks_.empty(); });
-      if (tasks_.empty()) return;
-      const std::function<void()> task = std::move(tasks_.front());
-      tasks_.pop_front();
-      const bool runs = !failure_;  // what comes after a failure reads what was never made
-      lock.unlock();
-      std::exception_ptr failure;
-      try {
-        if (runs) task();
-      } catch (...) {
-        failure = std::current_exception();
-      }
-      lock.lock();
-      if (failure) failure_ = failure;
-      ++done_;
-      changed_.notify_all();
-    }
-  }
-
   const std::shared_ptr<Block> block_;
-  std::mutex mutex_;
-  std::condition_variable changed_;
-  std::deque<std::function<void()>> tasks_;
-  uint64_t asked_ = 0, done_ = 0;
-  std::exception_ptr failure_;
-  bool ends_ = false;
-  std::thread worker_;  // last: it reads the others
+  TaskThread thread_;  // last: its tasks use the block
 };
 
 class OffsetDevice : public X86Device, public std::enable_shared_from_this<OffsetDevice> {
  public:
-  explicit OffsetDevice(const Target& target) : X86Device(target) {}
+  OffsetDevice(const Target& target, std::vector<std::string> lacking)
+      : X86Device(target), lacking_(std::move(lacking)) {}
 
   std::string_view name() const override { return "offset"; }
+  std::string variant() const override {
+    return lacking_.empty() ? X86Device::variant()
+                            : fmt::format("{}{}{}", X86Device::variant(), kWithout, fmt::join(lacking_, ","));
+  }
+  const KernelImplementation* find(const KernelDef& kernel) const override {
+    return std::ranges::find(lacking_, kernel.name) == lacking_.end() ? X86Device::find(kernel) : nullptr;
+  }
   bool is_host() const override { return false; }
   void read(const std::byte* from, std::span<std::byte> to) override {
     std::memcpy(to.data(), block_->pointer(from), to.size());  // queues are empty when a run has ended
@@ -177,17 +134,36 @@ class OffsetDevice : public X86Device, public std::enable_shared_from_this<Offse
   std::unique_ptr<Queue> make_queue() override { return std::make_unique<OffsetQueue>(block_); }
 
  private:
+  const std::vector<std::string> lacking_;  // kernel classes
   std::shared_ptr<Block> block_ = std::make_shared<Block>();
 };
+
+std::vector<std::string> known_classes(std::string_view names) {
+  std::vector<std::string> classes;
+  while (!names.empty()) {
+    const size_t end = std::min(names.find(','), names.size());
+    const std::string_view name = names.substr(0, end);
+    if (std::ranges::find(kernels::all(), name, &KernelDef::name) == kernels::all().end())
+      fail("device offset: there is no kernel class \"{}\" to be without", name);
+    classes.emplace_back(name);
+    names.remove_prefix(std::min(end + 1, names.size()));
+  }
+  return classes;
+}
+
+std::shared_ptr<Device> open_offset(std::string_view variant) {
+  const size_t end = std::min(variant.find(kWithout), variant.size());
+  const std::string_view target = variant.substr(0, end);
+  return std::make_shared<OffsetDevice>(target.empty() ? host_target() : parse_target(target),
+                                        known_classes(variant.substr(std::min(end + kWithout.size(), variant.size()))));
+}
 
 }  // namespace
 
 extern constinit const DeviceDef offset_device_def{
     .name = "offset",
     .doc = "kernels of the CPU on memory that the host cannot read",
-    .variants = "",
-    .open = [](std::string_view variant) -> std::shared_ptr<Device> {
-      return std::make_shared<OffsetDevice>(variant.empty() ? host_target() : parse_target(variant));
-    }};
+    .variants = "as of cpu; \"avx2 without gemm,row\" has no kernels of these classes",
+    .open = open_offset};
 
 }  // namespace hone

@@ -1,0 +1,29 @@
+// What an examination finds, by how grave it is.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace hone {
+
+enum class Severity : uint8_t { problem, unexamined, slow, note };
+
+class Findings {
+ public:
+  void add(Severity severity, std::string what, std::string advice = "");
+  void leave_out(std::string what, std::string advice = "") {
+    add(Severity::unexamined, std::move(what), std::move(advice));
+  }
+  int64_t count(Severity severity) const;
+  std::vector<std::string> texts() const;  // what is worst comes first
+
+ private:
+  struct Finding {
+    Severity severity;
+    std::string what, advice;
+  };
+  std::vector<Finding> all_;
+};
+
+}  // namespace hone

@@ -1,0 +1,199 @@
+// Sessions on a device that goes wrong: its memory ends or is lost, and its queue fails late. Each is an Error that
+// says what happened, nothing is leaked, and the session gives right results afterwards. And what a run of sizes that
+// were seen before takes: no allocation, and one replay.
+#include <gtest/gtest.h>
+
+#include "device/device_lost.h"
+#include "device/steps/device.h"
+#include "runtime/session.h"
+#include "tests/passes/parse_ops.h"
+#include "tests/support/error_of.h"
+
+namespace hone::test {
+namespace {
+
+// A gather and loops over elements, which the device has code for, around a product that it lacks.
+constexpr const char* kModel = R"(graph model {
+  %i : i64[N] = input "i"
+  %x : f32[N,2] = input "x"
+  %w : f32[2,2] = param "w" {1, 2, 3, 4}
+  %table : f32[3,2] = const "table" {1, 2, 3, 4, 5, 6}
+  %rows = gather %table, %i
+  %sum = add %rows, %x
+  %product = matmul %sum, %w
+  %y = relu %product
+  return %y as "y", %sum as "sum"
+})";
+const std::vector<float> kY{27, 40, 11, 16};
+
+// The same with a count of runs, which each adds to.
+constexpr const char* kCounting = R"(graph counting {
+  %i : i64[N] = input "i"
+  %x : f32[N,2] = input "x"
+  %w : f32[2,2] = param "w" {1, 2, 3, 4}
+  %runs : f32[1] = state "runs" {0}
+  %one : f32[1] = const {1}
+  %table : f32[3,2] = const "table" {1, 2, 3, 4, 5, 6}
+  %rows = gather %table, %i
+  %sum = add %rows, %x
+  %product = matmul %sum, %w
+  %runs2 = add %runs, %one
+  %y = add %product, %runs2
+  update %runs = %runs2
+  return %y as "y"
+})";
+std::vector<float> counted(float runs) {
+  std::vector<float> y = kY;
+  for (float& each : y) each += runs;
+  return y;
+}
+
+NamedTensors inputs() {
+  return {{"i", Tensor::of<int64_t>({2}, {2, 0})}, {"x", Tensor::of<float>({2, 2}, {1, 1, 1, 1})}};
+}
+
+// Everything that lies on the device belongs to this, but for the device.
+struct Model {
+  Model(const std::shared_ptr<StepsDevice>& device, const char* text, int threads = 1) {
+    SessionOptions options;
+    options.device = device;
+    options.threads = threads;
+    session.emplace(parse(text), std::move(options));
+  }
+  std::vector<float> run() { return session->run(context, inputs())[0].to_floats(); }
+
+  std::optional<Session> session;
+  Context context;
+};
+
+// How many launches a run of the model is.
+int64_t launches_of(const char* text) {
+  const auto device = std::make_shared<StepsDevice>();
+  Model model(device, text);
+  device->probe().fail_after = 1000;
+  model.run();
+  return 1000 - device->probe().fail_after;
+}
+
+TEST(StepsSession, EveryAllocationMayFail) {
+  for (const char* text : {kModel, kCounting}) {
+    int64_t n = 0;
+    for (bool has_failed = true; has_failed; ++n) {
+      SCOPED_TRACE(fmt::format("allocation {}", n));
+      const auto device = std::make_shared<StepsDevice>();
+      device->memory().fail_after(n);
+      {
+        std::optional<Model> model;
+        const auto run = [&] {
+          if (!model) model.emplace(device, text);
+          return model->run();
+        };
+        std::vector<float> y;
+        const std::string error = error_of([&] { y = run(); });
+        has_failed = device->memory().has_failed();
+        EXPECT_EQ(error.find("no more memory") != std::string::npos, has_failed) << error;
+        if (has_failed) y = run();
+        EXPECT_EQ(y, text == kModel ? kY : counted(1));
+      }
+      EXPECT_EQ(device->memory().blocks(), 0);
+    }
+    EXPECT_GT(n, 3);  // arena, inputs and outputs
+  }
+}
+
+TEST(StepsSession, EveryLaunchMayFailLate) {
+  const int64_t launches = launches_of(kModel);
+  EXPECT_GE(launches, 3);
+  for (int64_t n = 0; n < launches; ++n) {
+    SCOPED_TRACE(fmt::format("launch {}", n));
+    const auto device = std::make_shared<StepsDevice>();
+    {
+      Model model(device, kModel);
+      for (int round = 0; round < 2; ++round) {  // of the first run, and of one that has run before
+        device->probe().fail_after = n;
+        const std::string error = error_of([&] { model.run(); });
+        EXPECT_NE(error.find("kernel of the steps device failed"), std::string::npos) << error;
+        EXPECT_EQ(model.run(), kY);
+      }
+    }
+    EXPECT_EQ(device->memory().blocks(), 0);
+  }
+}
+
+// State is what it was before the run that failed.
+TEST(StepsSession, ARunThatFailsLateLeavesStateAsItWas) {
+  const int64_t launches = launches_of(kCounting);
+  for (int64_t n = 0; n < launches; ++n) {
+    SCOPED_TRACE(fmt::format("launch {}", n));
+    const auto device = std::make_shared<StepsDevice>();
+    {
+      Model model(device, kCounting);
+      for (float runs : {1.0f, 2.0f, 3.0f}) {
+        device->probe().fail_after = n;
+        EXPECT_NE(error_of([&] { model.run(); }), "");
+        EXPECT_EQ(model.run(), counted(runs));
+      }
+    }
+    EXPECT_EQ(device->memory().blocks(), 0);
+  }
+}
+
+TEST(StepsSession, MakesAnewWhatWasLostInARun) {
+  const int64_t launches = launches_of(kModel);
+  for (int64_t n = 0; n < launches; ++n) {
+    SCOPED_TRACE(fmt::format("launch {}", n));
+    const auto device = std::make_shared<StepsDevice>();
+    {
+      Model model(device, kModel);
+      for (int round = 0; round < 2; ++round) {
+        device->probe().lose_after = n;
+        EXPECT_THROW(model.run(), DeviceLost);
+        EXPECT_EQ(model.run(), kY);
+      }
+      EXPECT_EQ(device->generation(), 2u);
+    }
+    EXPECT_EQ(device->memory().blocks(), 0);
+  }
+}
+
+TEST(StepsSession, MakesAnewWhatWasLostBetweenRuns) {
+  const auto device = std::make_shared<StepsDevice>();
+  Model model(device, kModel);
+  EXPECT_EQ(model.run(), kY);
+  device->memory().lose();
+  EXPECT_EQ(model.run(), kY);
+}
+
+// What only the device had cannot be made anew.
+TEST(StepsSession, NamesTheStateThatWasLost) {
+  const auto device = std::make_shared<StepsDevice>();
+  Model model(device, kCounting);
+  EXPECT_EQ(model.run(), counted(1));
+  device->memory().lose();
+  const std::string error = error_of([&] { model.run(); });
+  EXPECT_NE(error.find("runs"), std::string::npos) << error;
+  model.context.set_state("runs", Tensor::of<float>({1}, {7}));
+  EXPECT_EQ(model.run(), counted(8));
+}
+
+TEST(StepsSession, RunsOfKnownSizesAllocateNothingAndAreReplayed) {
+  const auto device = std::make_shared<StepsDevice>();
+  Model model(device, kModel);
+  EXPECT_EQ(model.run(), kY);
+  const int64_t takes = device->memory().takes(), replays = device->probe().replays;
+  for (int run = 0; run < 3; ++run) EXPECT_EQ(model.run(), kY);
+  EXPECT_EQ(device->memory().takes() - takes, 0);
+  EXPECT_GE(device->probe().replays - replays, 3);
+}
+
+TEST(StepsSession, UpdatesAllocateNothingInTheLongRun) {
+  const auto device = std::make_shared<StepsDevice>();
+  Model model(device, kCounting);
+  for (float runs : {1.0f, 2.0f}) EXPECT_EQ(model.run(), counted(runs));
+  const int64_t takes = device->memory().takes();
+  for (float runs : {3.0f, 4.0f, 5.0f}) EXPECT_EQ(model.run(), counted(runs));
+  EXPECT_EQ(device->memory().takes() - takes, 0);
+}
+
+}  // namespace
+}  // namespace hone::test
