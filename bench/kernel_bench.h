@@ -30,8 +30,8 @@ struct KernelBench {
 };
 
 // What kernels are made for: this CPU, or as much of it as --isa says.
-inline Target& bench_target() {
-  static Target target = host_target();
+inline X86Target& bench_target() {
+  static X86Target target = host_target();
   return target;
 }
 

@@ -36,7 +36,7 @@ constexpr const char* kKernel = "kernel";
 
 struct Level {
   std::string_view name;
-  Target target;
+  X86Target target;
 };
 
 Features with_all(std::initializer_list<Feature> wanted) {
@@ -49,7 +49,7 @@ Features with_all(std::initializer_list<Feature> wanted) {
 std::vector<Level> levels() {
   using enum Feature;
   const auto level = [](std::string_view name, std::initializer_list<Feature> features, std::string_view rates) {
-    return Level{name, Target(with_all(features), microarchitecture(rates), {32 << 10, 1 << 20, 32 << 20})};
+    return Level{name, X86Target(with_all(features), microarchitecture(rates), {32 << 10, 1 << 20, 32 << 20})};
   };
   return {level("avx2", {avx2}, "unknown"),
           level("avx_vnni", {avx2, avx_vnni}, "intel"),
@@ -128,7 +128,7 @@ std::string digest(std::span<const std::byte> bytes) {
 }
 
 // Of weights that are laid out for the kernel.
-std::string text_of_panels(const Graph& graph, const Step& step, const Target& target) {
+std::string text_of_panels(const Graph& graph, const Step& step, const X86Target& target) {
   const X86Device device(target);
   const Prepacking& layout = prepacking(device, *step.plan);
   if (!layout.key) return "";
@@ -142,7 +142,7 @@ std::string text_of_panels(const Graph& graph, const Step& step, const Target& t
   return text;
 }
 
-std::string text_of(const Graph& graph, const Step& step, const Target& target) {
+std::string text_of(const Graph& graph, const Step& step, const X86Target& target) {
   std::string text = fmt::format("reads {} writes {} overwritable {} shared {}\n", fmt::join(step->reads, ","),
                                  fmt::join(step->writes, ","), fmt::join(step->overwritable, ","), step.shared_bytes);
   for (const PointerBinding& pointer : step->pointers)
@@ -188,10 +188,10 @@ class Listing {
 
  private:
   // As ObjectLibrary does it: code that spills is made again as long as it can get smaller.
-  void list(const std::string& place, ObjectCompiler& compiler, const KernelPlan& plan, const Target& target) {
+  void list(const std::string& place, ObjectCompiler& compiler, const KernelPlan& plan, const X86Target& target) {
     const X86KernelDef* const def = device_x86::find(plan.kernel());
     for (int shrink = 0;; ++shrink) {
-      const auto emit = [&](LlvmEmitter& e) { def->emit(e, plan, kKernel, shrink); };
+      const auto emit = [&](Emitter& e) { def->emit(e, plan, kKernel, shrink); };
       const ObjectCode code = compiler.compile(emit);
       if (!code.spilled.empty() && def->can_shrink(X86Device(target), plan, shrink + 1)) continue;
       fmt::print("{} {} {} {}\n", place, plan.kernel().name, code.bytes.size(), digest(code.bytes));

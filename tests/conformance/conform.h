@@ -65,8 +65,8 @@ inline void expect_outputs(const Ran& ran, const std::vector<Bounded>& want, con
 }
 
 // The levels of this CPU, and tiles where there is bf16 for them.
-inline std::vector<Target> targets_for(const Graph& graph, Compute compute) {
-  std::vector<Target> targets = target_levels();
+inline std::vector<X86Target> targets_for(const Graph& graph, Compute compute) {
+  std::vector<X86Target> targets = target_levels();
   const auto is_bf16 = [&](ValueId v) { return graph.type(v).dtype == DType::bf16; };
   bool any = compute == Compute::bf16 || std::ranges::any_of(graph.inputs(), is_bf16);
   for (NodeId node : graph.nodes()) any |= std::ranges::any_of(graph.node(node).results, is_bf16);
@@ -81,7 +81,7 @@ void on_every_level(const Graph& graph, const NamedTensors& inputs, SessionOptio
     options.threads = 2;
     return check(run_session(graph, inputs, options), std::string(device->name()));
   }
-  for (const Target& target : targets_for(graph, options.compute.value_or(Compute::f32))) {
+  for (const X86Target& target : targets_for(graph, options.compute.value_or(Compute::f32))) {
     options.device = x86_device(target);
     options.threads = 1;
     const Ran one = run_session(graph, inputs, options);

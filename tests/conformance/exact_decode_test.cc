@@ -2,8 +2,8 @@
 // results. FORMATS.md 4.3 says in which order a format's two levels of scales are multiplied.
 #include <bit>
 
-#include "formats/packed.h"
 #include "device/x86/gemm/shape.h"
+#include "formats/packed.h"
 #include "ops/registry.h"
 #include "tests/conformance/conform.h"
 #include "tests/support/op_case.h"
@@ -42,7 +42,7 @@ void expect_products(const Tensor& weights, const std::vector<float>& want, int6
   const int64_t columns = weights.dim(1), outputs = weights.dim(0);
   const ValueId x = g.add_input("x", {.dtype = dtype, .shape = {rows, columns}, .format = std::nullopt});
   g.add_output(g.emit(ops::get("linear"), {x, g.add_constant("w", weights)}), "y");
-  for (const Target& target : target_levels()) {
+  for (const X86Target& target : target_levels()) {
     Session session(g, {.device = x86_device(target), .compute = Compute::f32, .cache_folder = kernel_folder()});
     for (int64_t first = 0; first < columns; first += rows) {
       const Tensor y = session.run({{"x", unit_rows(first, rows, columns, dtype)}})[0];
@@ -80,7 +80,7 @@ TEST(ExactDecode, Nvfp4InBf16ProductsIsThatOfTheFormatOrRoundedOnce) {
     const ValueId x = g.add_input("x", {.dtype = DType::bf16, .shape = {16, 16}, .format = std::nullopt});
     g.add_output(g.emit(ops::get("linear"), {x, g.add_constant("w", weights)}), "y");
     for (const char* rates : {"zen4", "sapphire_rapids"}) {
-      const Target target(cpu_features(), microarchitecture(rates));
+      const X86Target target(cpu_features(), microarchitecture(rates));
       const bool once = target.tile_unit(DType::bf16) || dot_pays(target, 16, 2);
       Session session(g, {.device = x86_device(target), .compute = Compute::f32, .cache_folder = kernel_folder()});
       const std::vector<float> got = session.run({{"x", unit_rows(0, 16, 16, DType::bf16)}})[0].to_floats();
@@ -105,7 +105,7 @@ TEST(ExactDecode, TablesOfAllTwoLevelFormatsAreReadAsTheFormatHasThem) {
     std::vector<int64_t> all;
     for (int64_t i = 0; i < table.dim(0); ++i) all.push_back(i);
     const std::vector<float> want = unpack(table).to_floats();
-    for (const Target& target : target_levels()) {
+    for (const X86Target& target : target_levels()) {
       Session session(g, {.device = x86_device(target), .compute = Compute::f32, .cache_folder = kernel_folder()});
       const std::vector<float> got = session.run({{"ids", Tensor::of<int64_t>({table.dim(0)}, all)}})[0].to_floats();
       for (size_t i = 0; i < want.size(); ++i)

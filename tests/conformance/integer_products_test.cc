@@ -15,12 +15,12 @@ void expect_same_bits(const std::string& text, const NamedTensors& constants, co
   context.find_constant = [&](const std::string& name, const TensorType&) { return std::optional(constants.at(name)); };
   const Graph graph = parse_graph(text, context);
   const std::vector<Tensor> want = evaluate(prepare_for_codegen(graph, Compute::f32), inputs);
-  std::vector<Target> targets = target_levels();
-  for (const Target& level : target_levels()) {
-    targets.push_back(Target(level.features().with(Feature::vnni_emulated)));
+  std::vector<X86Target> targets = target_levels();
+  for (const X86Target& level : target_levels()) {
+    targets.push_back(X86Target(level.features().with(Feature::vnni_emulated)));
     targets.push_back(with_emulated_tiles(level));
   }
-  for (const Target& target : targets)
+  for (const X86Target& target : targets)
     for (int threads : {1, 2}) {
       const Ran ran = run_session(graph, inputs, {.device = x86_device(target), .threads = threads});
       for (size_t i = 0; i < want.size(); ++i)

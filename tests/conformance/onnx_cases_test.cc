@@ -99,8 +99,9 @@ TEST(OnnxCases, AreRightInCanonicalForm) { expect_recorded_results(at_level(1));
 
 class OnnxCasesCompiled : public testing::TestWithParam<const char*> {};
 TEST_P(OnnxCasesCompiled, AreRightOnEveryInstructionSetOfThisMachine) {
-  const std::vector<Target> levels = target_levels();
-  const auto level = std::ranges::find(levels, std::string(GetParam()), [](const Target& t) { return to_string(t); });
+  const std::vector<X86Target> levels = target_levels();
+  const auto level =
+      std::ranges::find(levels, std::string(GetParam()), [](const X86Target& t) { return to_string(t); });
   if (level == levels.end()) GTEST_SKIP() << "this CPU lacks " << GetParam();
   SessionOptions options = at_level(2);
   options.device = x86_device(*level);

@@ -49,7 +49,7 @@ void add_call(OpenCalls& calls, const OpDef& op, const OpCase& one, int number) 
 }
 
 // target: none: the chosen device, or this CPU.
-void expect_bits_of_these_sizes(const OpenCalls& calls, const std::optional<Target>& target) {
+void expect_bits_of_these_sizes(const OpenCalls& calls, const std::optional<X86Target>& target) {
   SessionOptions options;
   options.cache_folder = std::nullopt;
   options.device = target ? x86_device(*target) : chosen_device();
@@ -85,7 +85,7 @@ TEST_P(OpenSizes, CodeForAnySizesGivesTheBitsOfCodeForThese) {
   }
   if (calls.taken == 0) GTEST_SKIP() << "no call with open sizes";
   expect_bits_of_these_sizes(calls, std::nullopt);
-  if (const std::vector<Target> levels = target_levels(); !chosen_device() && levels.size() > 1)
+  if (const std::vector<X86Target> levels = target_levels(); !chosen_device() && levels.size() > 1)
     expect_bits_of_these_sizes(calls, levels.front());
 }
 

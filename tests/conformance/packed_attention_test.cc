@@ -60,7 +60,7 @@ TEST_P(PackedAttention, HasTheBitsOfDecodedKeysAndValues) {
     const NamedTensors inputs{{"q", random_floats(rng, {1, queries, 256})},
                               {"m", random_floats(rng, {queries, kKeys})}};
     const Graph of_codes = graph_of(queries, packed), of_numbers = graph_of(queries, decoded);
-    for (const Target& target : target_levels()) {
+    for (const X86Target& target : target_levels()) {
       SessionOptions options;
       options.device = x86_device(target);
       const Ran codes = run_session(of_codes, inputs, options), numbers = run_session(of_numbers, inputs, options);

@@ -1,8 +1,8 @@
 // Every packed format under every op that reads weights: compiled, from codes, within the bound of the decoded
 // reference.
-#include "formats/packed.h"
 #include "device/x86/gemm/prepack.h"
 #include "device/x86/gemm/shape.h"
+#include "formats/packed.h"
 #include "tests/conformance/conform.h"
 #include "tests/passes/parse_ops.h"
 #include "tests/support/op_cases.h"
@@ -80,7 +80,7 @@ TEST_P(PackedWeights, HaveNoDecodedCopy) {
   constexpr int64_t kN = 256, kK = 512;
   const Format format = parse_format(GetParam());
   const PlaneBytes planes = plane_bytes(format, std::vector<int64_t>{kN, kK});
-  for (const Target& target : target_levels())
+  for (const X86Target& target : target_levels())
     for (int64_t rows : {1, 0}) {
       GemmPlan plan;
       plan.n = kN, plan.k = kK, plan.w_format = GetParam();

@@ -66,7 +66,7 @@ TEST_P(RandomGraphs, GiveWhatTheReferenceDoes) {
   expect_reference("-O0", {.optimise = 0});
   expect_reference("-O2", {});
   expect_reference("without fusion", {.fuse = false});
-  const std::vector<Target> levels = target_levels();
+  const std::vector<X86Target> levels = target_levels();
   for (size_t i = 0; i + 1 < levels.size(); ++i)
     expect_reference(std::string(to_string(levels[i])), {.device = x86_device(levels[i])});
 }

@@ -49,7 +49,7 @@ TEST(Cumulative, BetweenOtherKernelsAndOverItsOperand) {
 }
 
 TEST(Cumulative, SaysHowItRuns) {
-  const Target target = target_levels().front();
+  const X86Target target = target_levels().front();
   EXPECT_EQ(describe(CumulativePlan{.dtype = DType::bf16}, target), "largest 8 bf16 at a time, along the axis");
   EXPECT_EQ(describe(CumulativePlan{.largest = false, .along = false}, target),
             "smallest 8 f32 at a time, beside each other");

@@ -63,9 +63,10 @@ TEST_F(LatencyTableTest, WhatDecidesAStepDecidesItsKey) {
   options.rule = {"name:layers.0.weight=int8"};
   rounded.graph = quantize_model(model, options, std::nullopt).graph;
   differ(keys(rounded), 1);
-  std::set<std::string> narrow = keys(model, {}, {.device = x86_device(Target(Features().with(Feature::avx2)))}),
+  std::set<std::string> narrow = keys(model, {}, {.device = x86_device(X86Target(Features().with(Feature::avx2)))}),
                         shared;
-  const std::set<std::string> wide = keys(model, {}, {.device = x86_device(Target(Features().with(Feature::avx512)))});
+  const std::set<std::string> wide =
+      keys(model, {}, {.device = x86_device(X86Target(Features().with(Feature::avx512)))});
   std::ranges::set_intersection(narrow, wide, std::inserter(shared, shared.end()));
   EXPECT_EQ(shared.size(), 1u);  // what is beside the steps
 }

@@ -16,7 +16,7 @@ const MachinePeaks kPeaks{.f32_gflops = 100, .bf16_gflops = 200, .reads = {{16 <
 PredictedSpeed predicted(const char* text, const MachinePeaks& peaks, Compute compute = Compute::f32,
                          const char* rates = "zen4") {
   const Graph graph = specialised_parts(prepare_for_codegen(parse_seeded(text), compute), {}).head;
-  const Target target(Features().with(Feature::avx512_bf16), microarchitecture(rates));
+  const X86Target target(Features().with(Feature::avx512_bf16), microarchitecture(rates));
   const LowerOptions options{.device = x86_device(target)};
   return predict_speed(graph, lower(graph, options), options, peaks);
 }

@@ -55,7 +55,7 @@ NamedTensors image(int64_t batch, int64_t height, int64_t width) {
   return {{"x", random_floats(rng, {batch, 3, height, width})}};
 }
 
-SessionOptions on(const Target& target, int threads, bool no_winograd) {
+SessionOptions on(const X86Target& target, int threads, bool no_winograd) {
   SessionOptions options;
   options.device = x86_device(target), options.threads = threads, options.no_winograd = no_winograd;
   return options;
@@ -65,7 +65,7 @@ TEST(ConvolutionalNetwork, NothingIsInterpretedAndResultsStayWithinTheBounds) {
   for (auto [batch, height, width] : {std::tuple{1, 29, 37}, {3, 16, 8}, {1, 1, 1}}) {
     const NamedTensors inputs = image(batch, height, width);
     const std::vector<Bounded> want = bounded_outputs(network(), inputs);
-    for (const Target& target : target_levels()) {
+    for (const X86Target& target : target_levels()) {
       Session session(network(), on(target, 1, true));
       RunProfile profile;
       const std::vector<Tensor> got = session.run(inputs, &profile);
@@ -131,7 +131,7 @@ TEST(ConvolutionalNetwork, NumbersThatAreNotFinitePropagate) {
     NamedTensors inputs = {{"x", Tensor(DType::f32, {1, 2, 20, 20})}};
     inputs.at("x").mutable_as<float>()[7 * 20 + 9] = special;
     const Tensor want = evaluate(graph, inputs)[0];
-    for (const Target& target : target_levels()) {
+    for (const X86Target& target : target_levels()) {
       const Tensor got = Session(graph, on(target, 1, true)).run(inputs)[0];
       for (size_t i = 0; i < want.as<float>().size(); ++i)
         ASSERT_EQ(std::isfinite(got.as<float>()[i]), std::isfinite(want.as<float>()[i])) << i;

@@ -71,7 +71,7 @@ constexpr Kind kKinds[] = {{"f32", "%xn = relu %x\n %zn = relu %z"},
                            {"int8.g64", "%xn = quantize %x {format=int8.g64}\n %zn = quantize %z {format=int8.g64}"},
                            {"mxint8", "%xn = quantize %x {format=mxint8}\n %zn = quantize %z {format=mxint8}"}};
 
-SessionOptions options_of(const Target& target, int threads) {
+SessionOptions options_of(const X86Target& target, int threads) {
   SessionOptions options;
   options.device = x86_device(target), options.threads = threads, options.cache_folder = "";
   return options;
@@ -81,7 +81,7 @@ SessionOptions options_of(const Target& target, int threads) {
 // blocks of keys, in pages that share no size with them.
 TEST(PagedAttention, ReadsPagesWhereTheyLie) {
   for (const Kind& kind : kKinds)
-    for (const Target& target : test_targets())
+    for (const X86Target& target : test_targets())
       for (int page_rows : {5, 32}) {
         SCOPED_TRACE(fmt::format("{} {} {}", kind.type, to_string(target), page_rows));
         const bool is_bf16 = std::string(kind.type) == "bf16";

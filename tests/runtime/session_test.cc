@@ -102,8 +102,9 @@ TEST(Session, AnEmptyBatchGivesEmptyResults) {
 // Kinds of kernels of which at least one has more than one piece of work: where two threads share it.
 std::set<std::string> kinds_in_several_pieces(const Graph& graph, const NamedTensors& inputs, Compute compute) {
   Graph prepared = prepare_for_codegen(graph, compute);
-  const Target target = host_target();
-  const LoweredGraph lowered = lower(specialise(prepared, bind_inputs(prepared, inputs)), {.device = x86_device(target)});
+  const X86Target target = host_target();
+  const LoweredGraph lowered =
+      lower(specialise(prepared, bind_inputs(prepared, inputs)), {.device = x86_device(target)});
   std::set<std::string> kinds;
   for (const Step& step : lowered.steps) {
     if (!step.plan) continue;

@@ -6,8 +6,8 @@
 
 namespace hone {
 
-inline Target with_emulated_tiles(const Target& target) {
-  return Target(target.features().with(Feature::amx_emulated), target.rates(), {.l2_bytes = target.l2_bytes()});
+inline X86Target with_emulated_tiles(const X86Target& target) {
+  return X86Target(target.features().with(Feature::amx_emulated), target.rates(), {.l2_bytes = target.l2_bytes()});
 }
 
 }  // namespace hone

@@ -10,7 +10,7 @@ namespace hone {
 using llvm::Value;
 using By = CodeMeaning::By;
 
-CodeNumbers::CodeNumbers(LlvmEmitter& e, const CodeMeaning& meaning, const Format& format) : e_(e), m_(meaning) {
+CodeNumbers::CodeNumbers(Emitter& e, const CodeMeaning& meaning, const Format& format) : e_(e), m_(meaning) {
   if (m_.by == By::group_expression) program_ = group_value(format);
   if (m_.by == By::expression)
     program_ = flatten(cast(Scalar::f32, format.codec->decode(format.element, Expr::arg(0, Scalar::u32))));

@@ -17,7 +17,7 @@ class CodeNumbers {
     bool unit_in_scale = false;
   };
 
-  CodeNumbers(LlvmEmitter& e, const CodeMeaning& meaning, const Format& format);  // `meaning` outlives this
+  CodeNumbers(Emitter& e, const CodeMeaning& meaning, const Format& format);  // `meaning` outlives this
 
   llvm::Value* zero_point(llvm::Value* integers);  // 32-bit lanes, as it is subtracted; null when null
   // A group whose scales may be multiplied by what all numbers are.
@@ -36,7 +36,7 @@ class CodeNumbers {
   llvm::Value* minifloat(llvm::Value* codes);
   llvm::Value* signed_sum(llvm::Value* codes, const Values& scales);
 
-  LlvmEmitter& e_;
+  Emitter& e_;
   const CodeMeaning& m_;
   Program program_;  // of expression and group_expression
 };

@@ -9,7 +9,7 @@ namespace {
 using llvm::Value;
 
 // Bytes of `count` codes.
-Value* stream_bytes(LlvmEmitter& e, Value* count, int bits) {
+Value* stream_bytes(Emitter& e, Value* count, int bits) {
   return e.b.CreateLShr(e.b.CreateAdd(e.times(count, bits), e.num(7)), e.num(3));
 }
 
@@ -19,7 +19,7 @@ int known_bytes(Value* count, int bits) {
 }
 
 // The first `bytes` bytes of a vector.
-Value* first_bytes(LlvmEmitter& e, Value* vector, int bytes) {
+Value* first_bytes(Emitter& e, Value* vector, int bytes) {
   std::vector<int> order;
   for (int i = 0; i < bytes; ++i) order.push_back(i);
   return e.b.CreateShuffleVector(vector, order);
@@ -27,7 +27,7 @@ Value* first_bytes(LlvmEmitter& e, Value* vector, int bytes) {
 
 // All lanes' bytes from a byte vector: every lane gets those its code lies in, which a shift brings down; bytes that
 // the vector lacks are 0. A code of up to 25 bits never needs more than four bytes.
-Value* spread(LlvmEmitter& e, Value* raw, int bits) {
+Value* spread(Emitter& e, Value* raw, int bits) {
   const bool wide = bits > 25 && bits < 32;
   const int lane_bytes = wide ? 8 : 4,
             zero = static_cast<int>(llvm::cast<llvm::FixedVectorType>(raw->getType())->getNumElements());
@@ -50,7 +50,7 @@ struct Pieces {
   Value* words;  // 64-bit lanes
   int count, bits;
 };
-Pieces join(LlvmEmitter& e, Value* codes, int bits) {
+Pieces join(Emitter& e, Value* codes, int bits) {
   unsigned lane = std::max(8u, std::bit_ceil(static_cast<unsigned>(bits)));
   unsigned used = static_cast<unsigned>(bits);
   int count = e.lanes;
@@ -68,7 +68,7 @@ Pieces join(LlvmEmitter& e, Value* codes, int bits) {
 }
 
 // Pieces that are whole bytes follow each other by a shuffle.
-Value* bytes_of(LlvmEmitter& e, const Pieces& pieces) {
+Value* bytes_of(Emitter& e, const Pieces& pieces) {
   std::vector<int> order;
   for (int i = 0; i < pieces.count; ++i)
     for (int k = 0; k < pieces.bits / 8; ++k) order.push_back(8 * i + k);
@@ -76,7 +76,7 @@ Value* bytes_of(LlvmEmitter& e, const Pieces& pieces) {
 }
 
 // Others are put into place one by one.
-Value* bytes_one_by_one(LlvmEmitter& e, const Pieces& pieces) {
+Value* bytes_one_by_one(Emitter& e, const Pieces& pieces) {
   const int total = pieces.count * pieces.bits;
   Values words(static_cast<size_t>((total + 63) / 64), e.num(0));
   for (int i = 0; i < pieces.count; ++i) {
@@ -96,7 +96,7 @@ Value* bytes_one_by_one(LlvmEmitter& e, const Pieces& pieces) {
 
 }  // namespace
 
-Value* load_codes(LlvmEmitter& e, Value* pointer, int bits, Value* count) {
+Value* load_codes(Emitter& e, Value* pointer, int bits, Value* count) {
   const bool known = !count || is_known(count);
   if (known && (bits == 8 || bits == 16 || bits == 32)) {
     llvm::Type* type = e.vec(e.b.getIntNTy(static_cast<unsigned>(bits)));
@@ -112,7 +112,7 @@ Value* load_codes(LlvmEmitter& e, Value* pointer, int bits, Value* count) {
   return load_codes(e, held, bits);
 }
 
-void store_codes(LlvmEmitter& e, Value* codes, Value* pointer, int bits, Value* count) {
+void store_codes(Emitter& e, Value* codes, Value* pointer, int bits, Value* count) {
   const Pieces pieces = join(e, codes, bits);
   Value* bytes = pieces.bits % 8 == 0 ? bytes_of(e, pieces) : bytes_one_by_one(e, pieces);
   if (!count) return e.store(bytes, pointer);

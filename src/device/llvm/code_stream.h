@@ -7,9 +7,9 @@
 namespace hone {
 
 // One code in each 32-bit lane, 0 in lanes that don't exist. Reads no byte behind the last code's.
-llvm::Value* load_codes(LlvmEmitter& e, llvm::Value* pointer, int bits, llvm::Value* count = nullptr);
+llvm::Value* load_codes(Emitter& e, llvm::Value* pointer, int bits, llvm::Value* count = nullptr);
 
 // Lanes that don't exist are 0 in `codes`; so are the unused bits of the last byte. Writes no byte behind it.
-void store_codes(LlvmEmitter& e, llvm::Value* codes, llvm::Value* pointer, int bits, llvm::Value* count = nullptr);
+void store_codes(Emitter& e, llvm::Value* codes, llvm::Value* pointer, int bits, llvm::Value* count = nullptr);
 
 }  // namespace hone

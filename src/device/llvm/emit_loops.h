@@ -6,8 +6,7 @@
 namespace hone {
 
 template <class Body>
-Values LlvmEmitter::loop(llvm::Value* lo, llvm::Value* hi, int64_t step, Values carried, Body body,
-                         bool at_least_once) {
+Values Emitter::loop(llvm::Value* lo, llvm::Value* hi, int64_t step, Values carried, Body body, bool at_least_once) {
   auto *first = llvm::dyn_cast<llvm::ConstantInt>(lo), *last = llvm::dyn_cast<llvm::ConstantInt>(hi);
   if (first && last && first->getSExtValue() >= last->getSExtValue()) return carried;
   if (first && last && first->getSExtValue() + step >= last->getSExtValue())
@@ -48,8 +47,8 @@ Values LlvmEmitter::loop(llvm::Value* lo, llvm::Value* hi, int64_t step, Values 
 }
 
 template <class Body>
-Values LlvmEmitter::walk(llvm::Value* count, std::span<const Moving> pointers, Values carried, Body body,
-                         bool at_least_once) {
+Values Emitter::walk(llvm::Value* count, std::span<const Moving> pointers, Values carried, Body body,
+                     bool at_least_once) {
   const size_t kept = carried.size();
   const std::vector<Moving> moving(pointers.begin(), pointers.end());
   for (const Moving& m : moving) carried.push_back(m.pointer);
@@ -69,7 +68,7 @@ Values LlvmEmitter::walk(llvm::Value* count, std::span<const Moving> pointers, V
 }
 
 template <class Then>
-void LlvmEmitter::when(llvm::Value* condition, Then then) {
+void Emitter::when(llvm::Value* condition, Then then) {
   llvm::Function* function = b.GetInsertBlock()->getParent();
   llvm::BasicBlock* yes = llvm::BasicBlock::Create(context, "then", function);
   llvm::BasicBlock* after = llvm::BasicBlock::Create(context, "after", function);
@@ -81,7 +80,7 @@ void LlvmEmitter::when(llvm::Value* condition, Then then) {
 }
 
 template <class Combine>
-llvm::Value* LlvmEmitter::reduce(llvm::Value* vector, Combine combine) {
+llvm::Value* Emitter::reduce(llvm::Value* vector, Combine combine) {
   unsigned count = llvm::cast<llvm::FixedVectorType>(vector->getType())->getNumElements();
   for (count /= 2; count > 0; count /= 2) {
     std::vector<int> low, high;

@@ -14,7 +14,7 @@ using llvm::FixedVectorType;
 using llvm::Intrinsic::ID;
 namespace Intrinsic = llvm::Intrinsic;
 
-LlvmEmitter::LlvmEmitter(llvm::Module& m, int lanes_of_vectors)
+Emitter::Emitter(llvm::Module& m, int lanes_of_vectors)
     : context(m.getContext()),
       module(m),
       b(m.getContext()),
@@ -29,25 +29,25 @@ LlvmEmitter::LlvmEmitter(llvm::Module& m, int lanes_of_vectors)
       v_f32(FixedVectorType::get(f32, static_cast<unsigned>(lanes))),
       v_i32(FixedVectorType::get(i32, static_cast<unsigned>(lanes))) {}
 
-llvm::Type* LlvmEmitter::vec(llvm::Type* element, int count) const {
+llvm::Type* Emitter::vec(llvm::Type* element, int count) const {
   return FixedVectorType::get(element, static_cast<unsigned>(count ? count : lanes));
 }
 
-llvm::Constant* LlvmEmitter::words(std::span<const uint16_t> values) const {
+llvm::Constant* Emitter::words(std::span<const uint16_t> values) const {
   return llvm::ConstantDataVector::get(context, llvm::ArrayRef<uint16_t>(values.data(), values.size()));
 }
 
-llvm::Constant* LlvmEmitter::bytes(std::span<const uint8_t> values) const {
+llvm::Constant* Emitter::bytes(std::span<const uint8_t> values) const {
   return llvm::ConstantDataVector::get(context, llvm::ArrayRef<uint8_t>(values.data(), values.size()));
 }
 
-llvm::Constant* LlvmEmitter::lane_numbers(llvm::Type* element) const {
+llvm::Constant* Emitter::lane_numbers(llvm::Type* element) const {
   std::vector<llvm::Constant*> numbers;
   for (int i = 0; i < lanes; ++i) numbers.push_back(llvm::ConstantInt::get(element, static_cast<uint64_t>(i)));
   return llvm::ConstantVector::get(numbers);
 }
 
-llvm::GlobalVariable* LlvmEmitter::table(llvm::Constant* value, int alignment) {
+llvm::GlobalVariable* Emitter::table(llvm::Constant* value, int alignment) {
   auto* global =
       new llvm::GlobalVariable(module, value->getType(), true, llvm::GlobalValue::PrivateLinkage, value, "table");
   global->setAlignment(llvm::Align(static_cast<uint64_t>(alignment)));
@@ -55,8 +55,8 @@ llvm::GlobalVariable* LlvmEmitter::table(llvm::Constant* value, int alignment) {
   return global;
 }
 
-llvm::Function* LlvmEmitter::begin_function(const std::string& symbol, llvm::Type* result,
-                                            std::span<llvm::Type* const> params, bool external) {
+llvm::Function* Emitter::begin_function(const std::string& symbol, llvm::Type* result,
+                                        std::span<llvm::Type* const> params, bool external) {
   auto* type = llvm::FunctionType::get(result, llvm::ArrayRef<llvm::Type*>(params.data(), params.size()), false);
   const auto linkage = external ? llvm::Function::ExternalLinkage : llvm::Function::InternalLinkage;
   llvm::Function* function = llvm::Function::Create(type, linkage, symbol, module);
@@ -66,21 +66,21 @@ llvm::Function* LlvmEmitter::begin_function(const std::string& symbol, llvm::Typ
   return function;
 }
 
-KernelFrame LlvmEmitter::begin_kernel(const std::string& symbol, bool external) {
+KernelFrame Emitter::begin_kernel(const std::string& symbol, bool external) {
   llvm::Type* const params[] = {ptr, i64, i64, ptr};
   llvm::Function* f = begin_function(symbol, b.getVoidTy(), params, external);
   return {f, f->getArg(0), f->getArg(1), f->getArg(2), f->getArg(3)};
 }
 
-llvm::Value* LlvmEmitter::kernel_pointer(const KernelFrame& frame, int index) {
+llvm::Value* Emitter::kernel_pointer(const KernelFrame& frame, int index) {
   return load(ptr, at(frame.args, static_cast<int64_t>(offsetof(KernelArgs, pointers)) + 8 * index), 8);
 }
 
-llvm::Value* LlvmEmitter::kernel_dim(const KernelFrame& frame, int index) {
+llvm::Value* Emitter::kernel_dim(const KernelFrame& frame, int index) {
   return load(i64, at(frame.args, static_cast<int64_t>(offsetof(KernelArgs, dims)) + 8 * index), 8);
 }
 
-llvm::Value* LlvmEmitter::stack(llvm::Type* type, int64_t count, int alignment) {
+llvm::Value* Emitter::stack(llvm::Type* type, int64_t count, int alignment) {
   llvm::BasicBlock& entry = b.GetInsertBlock()->getParent()->getEntryBlock();
   llvm::IRBuilder<> at_entry(&entry, entry.begin());
   llvm::AllocaInst* slot = at_entry.CreateAlloca(llvm::ArrayType::get(type, static_cast<uint64_t>(count)));
@@ -88,52 +88,52 @@ llvm::Value* LlvmEmitter::stack(llvm::Type* type, int64_t count, int alignment) 
   return slot;
 }
 
-llvm::Value* LlvmEmitter::load(llvm::Type* type, llvm::Value* pointer, int alignment) {
+llvm::Value* Emitter::load(llvm::Type* type, llvm::Value* pointer, int alignment) {
   return b.CreateAlignedLoad(type, pointer, llvm::Align(static_cast<uint64_t>(alignment)));
 }
 
-void LlvmEmitter::prefetch(llvm::Value* pointer) {
+void Emitter::prefetch(llvm::Value* pointer) {
   constexpr uint32_t kRead = 0, kSecondLevel = 2, kData = 1;
   b.CreateIntrinsic(Intrinsic::prefetch, {ptr},
                     {pointer, b.getInt32(kRead), b.getInt32(kSecondLevel), b.getInt32(kData)});
 }
 
-void LlvmEmitter::prefetch_to_write(llvm::Value* pointer) {
+void Emitter::prefetch_to_write(llvm::Value* pointer) {
   constexpr uint32_t kWrite = 1, kFirstLevel = 3, kData = 1;
   b.CreateIntrinsic(Intrinsic::prefetch, {ptr},
                     {pointer, b.getInt32(kWrite), b.getInt32(kFirstLevel), b.getInt32(kData)});
 }
 
-void LlvmEmitter::store(llvm::Value* value, llvm::Value* pointer, int alignment) {
+void Emitter::store(llvm::Value* value, llvm::Value* pointer, int alignment) {
   b.CreateAlignedStore(value, pointer, llvm::Align(static_cast<uint64_t>(alignment)));
 }
 
-llvm::Value* LlvmEmitter::call(ID id, std::span<llvm::Type* const> overloads, std::span<llvm::Value* const> arguments) {
+llvm::Value* Emitter::call(ID id, std::span<llvm::Type* const> overloads, std::span<llvm::Value* const> arguments) {
   return b.CreateIntrinsic(id, llvm::ArrayRef<llvm::Type*>(overloads.data(), overloads.size()),
                            llvm::ArrayRef<llvm::Value*>(arguments.data(), arguments.size()));
 }
 
-llvm::Value* LlvmEmitter::fma(llvm::Value* x, llvm::Value* y, llvm::Value* z) {
+llvm::Value* Emitter::fma(llvm::Value* x, llvm::Value* y, llvm::Value* z) {
   return b.CreateIntrinsic(Intrinsic::fma, {x->getType()}, {x, y, z});
 }
 
-llvm::Value* LlvmEmitter::tail_mask(llvm::Value* count) {
+llvm::Value* Emitter::tail_mask(llvm::Value* count) {
   // Compared in 32 bits, which is one instruction; a count beyond the lanes is clamped first.
   llvm::Value* clamped = b.CreateSelect(b.CreateICmpSLT(count, num(lanes)), count, num(lanes));
   return b.CreateICmpSLT(lane_numbers(i32), splat(b.CreateTrunc(clamped, i32)));
 }
 
-llvm::Value* LlvmEmitter::masked_load(llvm::Type* type, llvm::Value* pointer, llvm::Value* mask) {
+llvm::Value* Emitter::masked_load(llvm::Type* type, llvm::Value* pointer, llvm::Value* mask) {
   if (!mask) return load(type, pointer);
   return b.CreateMaskedLoad(type, pointer, llvm::Align(1), mask, llvm::Constant::getNullValue(type));
 }
 
-void LlvmEmitter::masked_store(llvm::Value* value, llvm::Value* pointer, llvm::Value* mask) {
+void Emitter::masked_store(llvm::Value* value, llvm::Value* pointer, llvm::Value* mask) {
   if (!mask) return store(value, pointer);
   b.CreateMaskedStore(value, pointer, llvm::Align(1), mask);
 }
 
-llvm::Type* LlvmEmitter::scalar_type(Scalar type) const {
+llvm::Type* Emitter::scalar_type(Scalar type) const {
   switch (type) {
     case Scalar::f32:
       return f32;
@@ -151,7 +151,7 @@ llvm::Type* LlvmEmitter::scalar_type(Scalar type) const {
   CHECK(false);
 }
 
-llvm::Type* LlvmEmitter::memory_type(DType dtype) const {
+llvm::Type* Emitter::memory_type(DType dtype) const {
   switch (dtype) {
     case DType::boolean:
     case DType::i8:
@@ -177,7 +177,7 @@ llvm::Type* LlvmEmitter::memory_type(DType dtype) const {
   }
 }
 
-llvm::Value* LlvmEmitter::widen(DType dtype, llvm::Value* raw) {
+llvm::Value* Emitter::widen(DType dtype, llvm::Value* raw) {
   auto* vector = llvm::dyn_cast<FixedVectorType>(raw->getType());
   auto shaped = [&](llvm::Type* element) -> llvm::Type* {
     return vector ? FixedVectorType::get(element, vector->getNumElements()) : element;
@@ -206,7 +206,7 @@ namespace {
 
 // f32_to_bf16 (base/float_bits.h) bit for bit. Instructions of CPUs are not it: they flush subnormals and keep NaN
 // payloads.
-llvm::Value* round_to_bf16(LlvmEmitter& e, llvm::Value* value) {
+llvm::Value* round_to_bf16(Emitter& e, llvm::Value* value) {
   llvm::Type* type = value->getType()->getWithNewType(e.i32);
   auto c = [&](uint32_t v) { return llvm::ConstantInt::get(type, v); };
   llvm::Value* bits = e.as(value, type);
@@ -219,7 +219,7 @@ llvm::Value* round_to_bf16(LlvmEmitter& e, llvm::Value* value) {
 
 }  // namespace
 
-llvm::Value* LlvmEmitter::narrow(DType dtype, llvm::Value* value) {
+llvm::Value* Emitter::narrow(DType dtype, llvm::Value* value) {
   llvm::Type* type = value->getType();
   switch (dtype) {
     case DType::boolean:
@@ -239,11 +239,11 @@ llvm::Value* LlvmEmitter::narrow(DType dtype, llvm::Value* value) {
   }
 }
 
-llvm::Value* LlvmEmitter::load_elements(DType dtype, llvm::Value* pointer, llvm::Value* mask) {
+llvm::Value* Emitter::load_elements(DType dtype, llvm::Value* pointer, llvm::Value* mask) {
   return widen(dtype, masked_load(vec(memory_type(dtype)), pointer, mask));
 }
 
-llvm::Value* LlvmEmitter::load_strided(DType dtype, llvm::Value* pointer, llvm::Value* byte_stride, llvm::Value* mask) {
+llvm::Value* Emitter::load_strided(DType dtype, llvm::Value* pointer, llvm::Value* byte_stride, llvm::Value* mask) {
   llvm::Value* offsets = b.CreateMul(lane_numbers(i64), splat(byte_stride));
   llvm::Value* pointers = b.CreateGEP(i8, pointer, offsets);
   llvm::Type* type = vec(memory_type(dtype));
@@ -251,15 +251,15 @@ llvm::Value* LlvmEmitter::load_strided(DType dtype, llvm::Value* pointer, llvm::
   return widen(dtype, b.CreateMaskedGather(type, pointers, llvm::Align(1), mask, llvm::Constant::getNullValue(type)));
 }
 
-llvm::Value* LlvmEmitter::load_broadcast(DType dtype, llvm::Value* pointer) {
+llvm::Value* Emitter::load_broadcast(DType dtype, llvm::Value* pointer) {
   return splat(widen(dtype, load(memory_type(dtype), pointer)));
 }
 
-void LlvmEmitter::store_elements(llvm::Value* value, DType dtype, llvm::Value* pointer, llvm::Value* mask) {
+void Emitter::store_elements(llvm::Value* value, DType dtype, llvm::Value* pointer, llvm::Value* mask) {
   masked_store(narrow(dtype, value), pointer, mask);
 }
 
-llvm::Value* LlvmEmitter::scale_by_power(llvm::Value* value, llvm::Value* n) {
+llvm::Value* Emitter::scale_by_power(llvm::Value* value, llvm::Value* n) {
   // In two steps, of which the first is exact: each factor is a normal number.
   llvm::Value* whole = b.CreateFPToSI(n, v_i32);
   llvm::Value* half = b.CreateAShr(whole, c_i32(1));
@@ -267,7 +267,7 @@ llvm::Value* LlvmEmitter::scale_by_power(llvm::Value* value, llvm::Value* n) {
   return b.CreateFMul(b.CreateFMul(value, power(half)), power(b.CreateSub(whole, half)));
 }
 
-llvm::Value* LlvmEmitter::gather_f32(llvm::Value* index, std::span<const float> entries) {
+llvm::Value* Emitter::gather_f32(llvm::Value* index, std::span<const float> entries) {
   llvm::Constant* all = llvm::ConstantDataArray::get(context, llvm::ArrayRef<float>(entries.data(), entries.size()));
   llvm::Value* pointers = b.CreateGEP(f32, table(all), index);
   llvm::Value* every = llvm::Constant::getAllOnesValue(vec(b.getInt1Ty()));

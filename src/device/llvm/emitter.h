@@ -1,7 +1,7 @@
 // The vector emitter: LLVM IR with explicit vectors, and, as virtual functions, the handful of primitives in which
 // machines differ.
 //
-// A module is emitted through one LlvmEmitter. A vector has `lanes` elements, of 32 bits or wider or narrower, so that
+// A module is emitted through one Emitter. A vector has `lanes` elements, of 32 bits or wider or narrower, so that
 // one element program reads operands of every type. No fast-math flag is set: fused multiply-adds are asked for with
 // fma().
 #pragma once
@@ -28,10 +28,10 @@ struct KernelFrame {
   llvm::Value *args, *begin, *end, *scratch;
 };
 
-class LlvmEmitter {
+class Emitter {
  public:
-  LlvmEmitter(llvm::Module& module, int lanes);
-  virtual ~LlvmEmitter() = default;
+  Emitter(llvm::Module& module, int lanes);
+  virtual ~Emitter() = default;
 
   llvm::LLVMContext& context;
   llvm::Module& module;

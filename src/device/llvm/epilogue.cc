@@ -14,7 +14,7 @@ using A = GemmArgs;  // those of other classes agree with it in what is read her
 
 class EpilogueBody {
  public:
-  EpilogueBody(LlvmEmitter& e, const GemmPlan& plan, SumTile tile, llvm::Function* f)
+  EpilogueBody(Emitter& e, const GemmPlan& plan, SumTile tile, llvm::Function* f)
       : e_(e),
         plan_(plan),
         tile_(tile),
@@ -134,7 +134,7 @@ class EpilogueBody {
     }
   }
 
-  LlvmEmitter& e_;
+  Emitter& e_;
   const GemmPlan& plan_;
   const SumTile tile_;
   Value *sums_, *row_, *column_, *rows_, *batch_row_, *n_, *result_stride_;
@@ -143,7 +143,7 @@ class EpilogueBody {
 
 }  // namespace
 
-llvm::Function* emit_epilogue(LlvmEmitter& e, const std::string& symbol, const GemmPlan& plan, SumTile tile) {
+llvm::Function* emit_epilogue(Emitter& e, const std::string& symbol, const GemmPlan& plan, SumTile tile) {
   llvm::Type* const params[] = {e.ptr, e.ptr, e.i64, e.i64, e.i64, e.i64, e.i64};
   llvm::Function* f = e.begin_function(symbol, e.b.getVoidTy(), params, false);
   allow_spills(f);

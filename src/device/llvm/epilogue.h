@@ -14,10 +14,10 @@ struct SumTile {
 
 // Adds a local function
 //   void(args, sums, row, column, rows, result_offset, batch)   pointers, then i64
-// `sums` is such a tile; `row` and `column` are where it starts in the result of its batch, `result_offset` the elements
-// before that batch. Columns from n on are not touched. `args` are those of GemmPlan, or of another class that
+// `sums` is such a tile; `row` and `column` are where it starts in the result of its batch, `result_offset` the
+// elements before that batch. Columns from n on are not touched. `args` are those of GemmPlan, or of another class that
 // shares_epilogue().
-llvm::Function* emit_epilogue(LlvmEmitter& e, const std::string& symbol, const GemmPlan& plan, SumTile tile);
+llvm::Function* emit_epilogue(Emitter& e, const std::string& symbol, const GemmPlan& plan, SumTile tile);
 
 // Whether arguments have an `epilogue` where products have theirs, and the number of rows, `Rows`; strides are 0 there.
 template <auto Rows, auto Epilogue>

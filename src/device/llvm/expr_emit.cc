@@ -20,7 +20,7 @@ using llvm::Value;
 
 class ProgramEmitter {
  public:
-  ProgramEmitter(LlvmEmitter& e, const Program& program, std::span<Value* const> args, Value* index, Values known)
+  ProgramEmitter(Emitter& e, const Program& program, std::span<Value* const> args, Value* index, Values known)
       : e_(e), b_(e.b), program_(narrowed(program)), args_(args), index_(index), values_(std::move(known)) {
     values_.resize(program_.code.size());
   }
@@ -369,7 +369,7 @@ class ProgramEmitter {
     return is_signed ? b_.CreateAShr(b_.CreateShl(found, e_.c_i32(24)), e_.c_i32(24)) : found;
   }
 
-  LlvmEmitter& e_;
+  Emitter& e_;
   llvm::IRBuilder<>& b_;
   const Program program_;
   std::span<Value* const> args_;
@@ -379,12 +379,12 @@ class ProgramEmitter {
 
 }  // namespace
 
-Values emit_program(LlvmEmitter& e, const Program& program, std::span<Value* const> args, Value* index,
+Values emit_program(Emitter& e, const Program& program, std::span<Value* const> args, Value* index,
                     const Values& known) {
   return ProgramEmitter(e, program, args, index, known).run();
 }
 
-Values emit_invariants(LlvmEmitter& e, const Program& program, std::span<Value* const> args) {
+Values emit_invariants(Emitter& e, const Program& program, std::span<Value* const> args) {
   return ProgramEmitter(e, program, args, nullptr, {}).invariants();
 }
 

@@ -77,7 +77,7 @@ struct ObjectCompiler::Impl {
   std::unique_ptr<llvm::TargetMachine> machine;
   std::unique_ptr<Passes> to_object;
 
-  std::vector<std::string> run(const std::function<void(LlvmEmitter&)>& emit, Passes& passes) {
+  std::vector<std::string> run(const std::function<void(Emitter&)>& emit, Passes& passes) {
     std::vector<std::string> spilled;
     llvm::LLVMContext context;
     context.setDiscardValueNames(true);
@@ -85,7 +85,7 @@ struct ObjectCompiler::Impl {
     llvm::Module module("hone", context);
     module.setDataLayout(machine->createDataLayout());
     module.setTargetTriple(machine->getTargetTriple().str());
-    const std::unique_ptr<LlvmEmitter> emitter = described.make_emitter(module);
+    const std::unique_ptr<Emitter> emitter = described.make_emitter(module);
     emit(*emitter);
     std::string fault;
     llvm::raw_string_ostream fault_stream(fault);
@@ -115,7 +115,7 @@ ObjectCompiler::ObjectCompiler(CodeMachine m) : impl_(std::make_unique<Impl>(std
 
 ObjectCompiler::~ObjectCompiler() = default;
 
-ObjectCode ObjectCompiler::compile(const std::function<void(LlvmEmitter&)>& emit) {
+ObjectCode ObjectCompiler::compile(const std::function<void(Emitter&)>& emit) {
   ObjectCode code;
   code.spilled = impl_->run(emit, *impl_->to_object);
   const auto bytes = std::as_bytes(std::span(impl_->to_object->out));
@@ -123,7 +123,7 @@ ObjectCode ObjectCompiler::compile(const std::function<void(LlvmEmitter&)>& emit
   return code;
 }
 
-std::string ObjectCompiler::assembly(const std::function<void(LlvmEmitter&)>& emit) {
+std::string ObjectCompiler::assembly(const std::function<void(Emitter&)>& emit) {
   Passes passes(*impl_->machine, llvm::CodeGenFileType::AssemblyFile);
   impl_->run(emit, passes);
   return {passes.out.data(), passes.out.size()};

@@ -13,13 +13,13 @@ class Module;
 
 namespace hone {
 
-class LlvmEmitter;
+class Emitter;
 
 // What code is generated for, as LLVM is told, and what emits it.
 struct CodeMachine {
   std::string triple, cpu, features;
   void (*initialise)() = nullptr;  // registers LLVM's back end; called once for each compiler
-  std::function<std::unique_ptr<LlvmEmitter>(llvm::Module&)> make_emitter;
+  std::function<std::unique_ptr<Emitter>(llvm::Module&)> make_emitter;
 };
 
 struct ObjectCode {
@@ -33,8 +33,8 @@ class ObjectCompiler {
   explicit ObjectCompiler(CodeMachine machine);
   ~ObjectCompiler();
   // `emit` fills a fresh module. Throws Bug when LLVM's verifier finds fault with it.
-  ObjectCode compile(const std::function<void(LlvmEmitter&)>& emit);
-  std::string assembly(const std::function<void(LlvmEmitter&)>& emit);  // the same code as text, for people
+  ObjectCode compile(const std::function<void(Emitter&)>& emit);
+  std::string assembly(const std::function<void(Emitter&)>& emit);  // the same code as text, for people
 
  private:
   struct Impl;

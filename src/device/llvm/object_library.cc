@@ -25,7 +25,7 @@ Compiled compile_plan(ObjectCompiler& compiler, const Device& device, const Kern
                       const std::string& symbol) {
   const auto& kernel = static_cast<const LlvmKernel&>(implementation_of(device, plan));
   for (int shrink = 0;; ++shrink) {
-    ObjectCode code = compiler.compile([&](LlvmEmitter& e) { kernel.emit(e, plan, symbol, shrink); });
+    ObjectCode code = compiler.compile([&](Emitter& e) { kernel.emit(e, plan, symbol, shrink); });
     if (code.spilled.empty() || !kernel.can_shrink(device, plan, shrink + 1))
       return Compiled{std::move(code.bytes), shrink > 0};
   }

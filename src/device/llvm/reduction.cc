@@ -8,7 +8,7 @@ namespace hone {
 
 using llvm::Value;
 
-Value* reduction_identity(LlvmEmitter& e, Reduction::Kind kind, Scalar type) {
+Value* reduction_identity(Emitter& e, Reduction::Kind kind, Scalar type) {
   llvm::Type* vec = e.vec(e.scalar_type(type));
   if (kind == Reduction::Kind::sum) return llvm::Constant::getNullValue(vec);
   const bool largest = kind == Reduction::Kind::min;
@@ -20,7 +20,7 @@ Value* reduction_identity(LlvmEmitter& e, Reduction::Kind kind, Scalar type) {
   return llvm::ConstantInt::get(vec, value);
 }
 
-Value* emit_reduction(LlvmEmitter& e, Reduction::Kind kind, Scalar type, Value* x, Value* y) {
+Value* emit_reduction(Emitter& e, Reduction::Kind kind, Scalar type, Value* x, Value* y) {
   namespace Intrinsic = llvm::Intrinsic;
   if (kind == Reduction::Kind::sum) return is_float(type) ? e.b.CreateFAdd(x, y) : e.b.CreateAdd(x, y);
   const bool max = kind == Reduction::Kind::max;

@@ -18,17 +18,17 @@ using llvm::Value;
 Value* constant_like(Value* shape, double value) { return llvm::ConstantFP::get(shape->getType(), value); }
 
 // min and max with a constant that keep NaN: one instruction each.
-Value* at_most(LlvmEmitter& e, Value* x, double bound) {
+Value* at_most(Emitter& e, Value* x, double bound) {
   Value* c = constant_like(x, bound);
   return e.b.CreateSelect(e.b.CreateFCmpOLT(c, x), c, x);
 }
-Value* at_least(LlvmEmitter& e, Value* x, double bound) {
+Value* at_least(Emitter& e, Value* x, double bound) {
   Value* c = constant_like(x, bound);
   return e.b.CreateSelect(e.b.CreateFCmpOGT(c, x), c, x);
 }
 
 // c[0] + c[1] t + … by Horner's rule.
-Value* polynomial(LlvmEmitter& e, Value* t, const std::vector<double>& c) {
+Value* polynomial(Emitter& e, Value* t, const std::vector<double>& c) {
   Value* sum = constant_like(t, c.back());
   for (size_t k = c.size() - 1; k-- > 0;) sum = e.fma(sum, t, constant_like(t, c[k]));
   return sum;
@@ -49,7 +49,7 @@ struct Saturating {
   int pieces, degree;
 };
 
-Value* saturating(LlvmEmitter& e, Value* x, const Saturating& s) {
+Value* saturating(Emitter& e, Value* x, const Saturating& s) {
   const double last = s.pieces - 1, scale = last / s.limit;
   std::vector<std::vector<float>> table =
       fit_pieces([&](long double u) { return u == 0 ? s.slope / scale : s.f(u / scale) / u; }, s.pieces, s.degree);
@@ -67,13 +67,13 @@ Value* saturating(LlvmEmitter& e, Value* x, const Saturating& s) {
 }
 
 // Pieces as many as the machine looks up in no time.
-Saturating of_pieces(LlvmEmitter& e, const Saturating& many, const Saturating& few) {
+Saturating of_pieces(Emitter& e, const Saturating& many, const Saturating& few) {
   return e.cheap_table() >= many.pieces ? many : few;
 }
 
 // erf rounds to 1 from 3.93 on. With half-widths h = 0.063 and
 // 0.28 the first term left out, h^(degree+1) / (2^degree (degree+1)!) times a derivative, is below 1e-8.
-Value* erf_f32(LlvmEmitter& e, Value* x) {
+Value* erf_f32(Emitter& e, Value* x) {
   constexpr long double kSlope = 2 * std::numbers::inv_sqrtpi_v<long double>;
   const auto f = [](long double v) { return std::erf(v); };
   return saturating(e, x, of_pieces(e, {f, kSlope, 3.93, 32, 4}, {f, kSlope, 3.93, 8, 6}));
@@ -81,7 +81,7 @@ Value* erf_f32(LlvmEmitter& e, Value* x) {
 
 // tanh rounds to 1 from 9.02 on. Its poles at +-i pi/2 set the rate: half-widths of 0.146 and 0.644 give Chebyshev
 // ellipses of 21 and 4.7, hence errors near 21^-6 and 4.7^-12.
-Value* tanh_f32(LlvmEmitter& e, Value* x) {
+Value* tanh_f32(Emitter& e, Value* x) {
   const auto f = [](long double v) { return std::tanh(v); };
   return saturating(e, x, of_pieces(e, {f, 1, 9.02, 32, 5}, {f, 1, 9.02, 8, 11}));
 }
@@ -91,7 +91,7 @@ Value* tanh_f32(LlvmEmitter& e, Value* x) {
 // e^x = 2^n e^r, n = rint(x / ln 2), |r| <= ln 2 / 2. ln 2 is subtracted in two parts, the first with 15 bits, so that
 // n * part is exact. e^r = 1 + r + r^2 q(r); degree 4 of q leaves 2e-9. Above 89 the result overflows, below -104 it is
 // less than half of the smallest subnormal.
-Value* vector_exp(LlvmEmitter& e, Value* x) {
+Value* vector_exp(Emitter& e, Value* x) {
   constexpr double kLn2High = 0x1.62e4p-1;
   const auto rest = [](long double r) {  // its series where the difference would cancel: the middle node is 0
     return std::abs(r) < 1e-6L ? 0.5L + r / 6 : (std::expm1(r) - r) / (r * r);
@@ -106,7 +106,7 @@ Value* vector_exp(LlvmEmitter& e, Value* x) {
 }
 
 // 2^n 2^r, n = rint(x), |r| <= 1/2. The polynomial's first coefficient is near 1, so that 2^0 is 1 within its error.
-Value* vector_exp2_below_one(LlvmEmitter& e, Value* x, int degree) {
+Value* vector_exp2_below_one(Emitter& e, Value* x, int degree) {
   const std::vector<double> p = fit_polynomial([](long double r) { return std::exp2(r); }, -0.5, 0.5, 0, degree);
   if (Value* r = e.fraction(x)) return e.scale_by_power(polynomial(e, r, p), e.b.CreateFSub(x, r));
   Value* const bounded = at_least(e, x, -160);
@@ -126,7 +126,7 @@ namespace {
 struct Decomposed {
   Value *mantissa, *exponent;  // f32 both
 };
-Decomposed decompose(LlvmEmitter& e, Value* x) {
+Decomposed decompose(Emitter& e, Value* x) {
   Value* tiny = e.b.CreateFCmpOLT(x, e.c_f32(0x1p-126));
   x = e.b.CreateSelect(tiny, e.b.CreateFMul(x, e.c_f32(0x1p24)), x);
   const uint32_t root = 0x3f3504f3;  // sqrt 1/2
@@ -139,7 +139,7 @@ Decomposed decompose(LlvmEmitter& e, Value* x) {
 
 // log x = e ln 2 + f - f^2/2 + f^3 q(f), f = m - 1. The singularity at f = -1 lies on an ellipse of 5.8: degree 8
 // leaves 2e-8 f^2.
-Value* log_f32(LlvmEmitter& e, Value* x) {
+Value* log_f32(Emitter& e, Value* x) {
   constexpr double kLn2High = 0x1.62e4p-1;  // 15 bits: e * part is exact
   const std::vector<double> q =
       fit_polynomial([](long double f) { return (std::log1p(f) - f + f * f / 2) / (f * f * f); },
@@ -160,7 +160,7 @@ Value* log_f32(LlvmEmitter& e, Value* x) {
 }
 
 // A local function void(ptr x, ptr y): x[i] = f(x[i], y[i]) for `lanes` elements through the C library's f64 function.
-llvm::Function* library_loop(LlvmEmitter& e, ExprOp op, llvm::Type* element) {
+llvm::Function* library_loop(Emitter& e, ExprOp op, llvm::Type* element) {
   const std::string name = fmt::format("lanes_{}_{}", to_string(op), element == e.f64 ? "f64" : "f32");
   if (llvm::Function* made = e.module.getFunction(name)) return made;
   const llvm::IRBuilderBase::InsertPoint here = e.b.saveIP();
@@ -183,7 +183,7 @@ llvm::Function* library_loop(LlvmEmitter& e, ExprOp op, llvm::Type* element) {
   return function;
 }
 
-Value* through_library(LlvmEmitter& e, ExprOp op, Value* x, Value* y) {
+Value* through_library(Emitter& e, ExprOp op, Value* x, Value* y) {
   llvm::Type* type = x->getType();
   llvm::Type* element = type->getScalarType();
   Value* x_slot = e.stack(element, e.lanes);
@@ -203,7 +203,7 @@ float toward_zero(long double value) {
 // parts hold enough bits of pi for the f32 nearest to a multiple of pi/2. All parts are positive, so that -0 - n part =
 // -0 for n = 0. Then sin or cos of r by the quadrant n mod 4. If a lane is beyond 2^15, the whole vector goes through
 // the C library instead.
-Value* sin_cos_f32(LlvmEmitter& e, ExprOp op, Value* x) {
+Value* sin_cos_f32(Emitter& e, ExprOp op, Value* x) {
   const long double half_pi = std::numbers::pi_v<long double> / 2;
   const float part1 = toward_zero(half_pi), part2 = toward_zero(half_pi - part1),
               part3 = toward_zero(half_pi - part1 - part2);
@@ -238,7 +238,7 @@ Value* sin_cos_f32(LlvmEmitter& e, ExprOp op, Value* x) {
 
 // log2 of positive finite f64 in the range of f32, to 2^-38 relative: with s = (m-1)/(m+1), |s| <= 0.1716,
 // log m = 2s + s^3 w(s^2); degree 4 of w leaves 1e-12.
-Value* log2_f64(LlvmEmitter& e, Value* x) {
+Value* log2_f64(Emitter& e, Value* x) {
   llvm::Type* v_i64 = x->getType()->getWithNewType(e.i64);
   auto c = [&](uint64_t v) { return llvm::ConstantInt::get(v_i64, v); };
   Value* bits = e.as(x, v_i64);
@@ -261,7 +261,7 @@ Value* log2_f64(LlvmEmitter& e, Value* x) {
 }
 
 // 2^z in f64 for |z| <= 1000, to 2^-32 relative: n = rint(z), degree 7 over |r| <= 1/2.
-Value* exp2_f64(LlvmEmitter& e, Value* z) {
+Value* exp2_f64(Emitter& e, Value* z) {
   Value* magic = constant_like(z, 0x1.8p52);
   Value* sum = e.b.CreateFAdd(z, magic);
   Value* r = e.b.CreateFSub(z, e.b.CreateFSub(sum, magic));
@@ -272,7 +272,7 @@ Value* exp2_f64(LlvmEmitter& e, Value* z) {
 }
 
 // |x|^y = 2^(y log2 |x|) in f64, then the sign and the special cases of C99 F.9.4.4.
-Value* pow_f32(LlvmEmitter& e, Value* x, Value* y) {
+Value* pow_f32(Emitter& e, Value* x, Value* y) {
   llvm::Type* wide = e.vec(e.f64);
   auto c = [&](double v) { return llvm::ConstantFP::get(wide, v); };
   Value *x64 = e.b.CreateFPExt(x, wide), *y64 = e.b.CreateFPExt(y, wide);
@@ -300,7 +300,7 @@ Value* pow_f32(LlvmEmitter& e, Value* x, Value* y) {
 
 }  // namespace
 
-llvm::Value* vector_function(LlvmEmitter& e, ExprOp op, llvm::Value* x, llvm::Value* y) {
+llvm::Value* vector_function(Emitter& e, ExprOp op, llvm::Value* x, llvm::Value* y) {
   if (x->getType()->getScalarType() == e.f64) return through_library(e, op, x, y);
   switch (op) {
     case ExprOp::exp:

@@ -10,13 +10,13 @@
 namespace hone {
 
 // `x` (and `y` for pow) are vectors of e.lanes f32 or f64.
-llvm::Value* vector_function(LlvmEmitter& e, ExprOp op, llvm::Value* x, llvm::Value* y = nullptr);
+llvm::Value* vector_function(Emitter& e, ExprOp op, llvm::Value* x, llvm::Value* y = nullptr);
 
 // f32 only, for generators that need just one.
-llvm::Value* vector_exp(LlvmEmitter& e, llvm::Value* x);
+llvm::Value* vector_exp(Emitter& e, llvm::Value* x);
 
 // 2^x of f32 for x <= 0, by a polynomial of this degree: its error is 1e-7 for degree 5, 1e-4 for degree 3, relative.
 // Results below 2^-125 may be 0; -inf gives 0, NaN stays.
-llvm::Value* vector_exp2_below_one(LlvmEmitter& e, llvm::Value* x, int degree);
+llvm::Value* vector_exp2_below_one(Emitter& e, llvm::Value* x, int degree);
 
 }  // namespace hone

@@ -24,7 +24,7 @@ static_assert(shares_epilogue<&A::rows, &A::epilogue>());
 
 class AddRowsEmitter {
  public:
-  AddRowsEmitter(Emitter& e, const AddRowsPlan& plan) : e_(e), plan_(plan), columns_(plan.product.n) {}
+  AddRowsEmitter(X86Emitter& e, const AddRowsPlan& plan) : e_(e), plan_(plan), columns_(plan.product.n) {}
 
   void run(const std::string& symbol) {
     add_ = emit_add(symbol + "_add");
@@ -122,16 +122,18 @@ class AddRowsEmitter {
     return f;
   }
 
-  Emitter& e_;
+  X86Emitter& e_;
   const AddRowsPlan& plan_;
   const int64_t columns_;
   KernelFrame frame_{};
   llvm::Function *add_ = nullptr, *epilogue_ = nullptr;
 };
 
-void emit(Emitter& e, const AddRowsPlan& plan, const std::string& symbol, int) { AddRowsEmitter(e, plan).run(symbol); }
+void emit(X86Emitter& e, const AddRowsPlan& plan, const std::string& symbol, int) {
+  AddRowsEmitter(e, plan).run(symbol);
+}
 
-Support supports(const AddRowsPlan& plan, const Target&) {
+Support supports(const AddRowsPlan& plan, const X86Target&) {
   const GemmPlan& product = plan.product;
   if (product.operands.size() + product.results.size() > A().epilogue.size())
     return {fmt::format("{} operands and {} results do not fit the arguments of a kernel", product.operands.size(),
@@ -146,12 +148,12 @@ Support supports(const AddRowsPlan& plan, const Target&) {
 }
 
 // Bytes from row to row in scratch.
-int64_t sums_pitch(const AddRowsPlan& plan, const Target& target) {
+int64_t sums_pitch(const AddRowsPlan& plan, const X86Target& target) {
   return round_up(plan.product.n, target.lanes()) * 4;
 }
 
 // Each item looks at all numbers, some eight a nanosecond: blocks are larger where there are many.
-Launch launch(const AddRowsPlan& plan, const Target& target, AddRowsArgs& args) {
+Launch launch(const AddRowsPlan& plan, const X86Target& target, AddRowsArgs& args) {
   const int64_t pitch = sums_pitch(plan, target), block_bytes = int64_t{1} << (args.id_count > 8192 ? 18 : 16);
   args.block_rows = std::clamp<int64_t>(block_bytes / pitch, 1, args.rows);
   const auto streams = static_cast<int>(plan.product.operands.size() + plan.product.results.size());
@@ -162,7 +164,7 @@ Launch launch(const AddRowsPlan& plan, const Target& target, AddRowsArgs& args) 
           .scratch_bytes = args.block_rows * pitch};
 }
 
-std::string describe(const AddRowsPlan& plan, const Target&) {
+std::string describe(const AddRowsPlan& plan, const X86Target&) {
   return fmt::format("rows of {} {} added up", plan.product.n, to_string(plan.d));
 }
 

@@ -11,11 +11,11 @@ namespace {
 using llvm::Function;
 using llvm::Value;
 
-Value* add(Emitter& e, Value* x, Value* y) { return e.b.CreateFAdd(x, y); }
+Value* add(X86Emitter& e, Value* x, Value* y) { return e.b.CreateFAdd(x, y); }
 
 // So many queries read what they have in common at once: as many as make a vector of sums with kKeys keys.
 constexpr int kKeys = 4;
-int queries_together(const Emitter& e) { return e.lanes / kKeys; }
+int queries_together(const X86Emitter& e) { return e.lanes / kKeys; }
 
 // body(a, b, is_first) of rows that lie `bytes` apart in two operands: of as many together as can be, one that is left
 // over by itself, and of fewer that are left over with the last of them repeated.
@@ -23,7 +23,7 @@ struct Rows {
   Value *first, *bytes;
 };
 template <class Body>
-void each_rows(Emitter& e, Value* count, Rows a, Rows b, Body body) {
+void each_rows(X86Emitter& e, Value* count, Rows a, Rows b, Body body) {
   const int together = queries_together(e);
   const auto some = [&](Value* from, int n) {
     const auto pointers = [&](Rows rows) {
@@ -45,7 +45,7 @@ void each_rows(Emitter& e, Value* count, Rows a, Rows b, Body body) {
 
 // Rows lie apart, and no hardware prefetcher follows them: what is read a few kilobytes later is asked for meanwhile.
 constexpr int64_t kAhead = 8 << 10;
-void prefetch_ahead(Emitter& e, const HeadReader& reader, const HeadReader::Rows& rows, Value* number) {
+void prefetch_ahead(X86Emitter& e, const HeadReader& reader, const HeadReader::Rows& rows, Value* number) {
   constexpr int64_t kLine = 64;
   const int64_t bytes = reader.head_bytes(), ahead = std::clamp<int64_t>(kAhead / bytes, 4, 64);
   Value* later = reader.row(rows, e.b.CreateAdd(number, e.num(ahead))).codes;
@@ -55,7 +55,7 @@ void prefetch_ahead(Emitter& e, const HeadReader& reader, const HeadReader::Rows
 // A step of q·k: `lanes` elements as f32, or twice as many as pairs of bf16.
 class RowScores {
  public:
-  RowScores(Emitter& e, const AttentionPlan& plan, const AttentionShape& shape, const HeadReader& reader)
+  RowScores(X86Emitter& e, const AttentionPlan& plan, const AttentionShape& shape, const HeadReader& reader)
       : e_(e), plan_(plan), s_(shape), reader_(reader) {}
 
   Function* run(const std::string& symbol) {
@@ -147,7 +147,7 @@ class RowScores {
     return sums[0];
   }
 
-  Emitter& e_;
+  X86Emitter& e_;
   const AttentionPlan& plan_;
   const AttentionShape& s_;
   const HeadReader& reader_;
@@ -155,12 +155,12 @@ class RowScores {
 
 }  // namespace
 
-llvm::Function* emit_attention_row_scores(Emitter& e, const std::string& symbol, const AttentionPlan& plan,
+llvm::Function* emit_attention_row_scores(X86Emitter& e, const std::string& symbol, const AttentionPlan& plan,
                                           const AttentionShape& shape, const HeadReader& reader) {
   return RowScores(e, plan, shape, reader).run(symbol);
 }
 
-llvm::Function* emit_attention_row_values(Emitter& e, const std::string& symbol, const AttentionPlan& plan,
+llvm::Function* emit_attention_row_values(X86Emitter& e, const std::string& symbol, const AttentionPlan& plan,
                                           const AttentionShape& shape, const HeadReader& reader) {
   std::vector<llvm::Type*> params{e.ptr, e.ptr, e.i64, e.i64, e.b.getInt1Ty()};
   for (llvm::Type* type : reader.types()) params.push_back(type);

@@ -32,22 +32,22 @@ struct Scores {
 };
 
 // A NaN score may be lost here, and comes back through its weight.
-Value* larger(Emitter& e, Value* x, Value* y) { return e.b.CreateSelect(e.b.CreateFCmpOGT(x, y), x, y); }
-Value* add(Emitter& e, Value* x, Value* y) { return e.b.CreateFAdd(x, y); }
+Value* larger(X86Emitter& e, Value* x, Value* y) { return e.b.CreateSelect(e.b.CreateFCmpOGT(x, y), x, y); }
+Value* add(X86Emitter& e, Value* x, Value* y) { return e.b.CreateFAdd(x, y); }
 
 // What a row subtracts from its scores; 0 where it has seen no key, so that -inf stays -inf.
-Value* subtracted(Emitter& e, Value* largest) {
+Value* subtracted(X86Emitter& e, Value* largest) {
   return e.b.CreateSelect(e.b.CreateFCmpOEQ(largest, e.c_f32(kLowest)), e.c_f32(0), largest);
 }
 
 // A difference of scores as the power of 2 that a weight is.
-Value* in_powers(Emitter& e, const Scores& scores, Value* difference) {
+Value* in_powers(X86Emitter& e, const Scores& scores, Value* difference) {
   return scores.unit == 1 ? e.b.CreateFMul(difference, e.c_f32(std::numbers::log2e)) : difference;
 }
 
 class Softmax {
  public:
-  Softmax(Emitter& e, const AttentionPlan& plan, const AttentionShape& shape)
+  Softmax(X86Emitter& e, const AttentionPlan& plan, const AttentionShape& shape)
       : e_(e), plan_(plan), s_(shape), scores_(plan) {}
 
   Function* run(const std::string& symbol) {
@@ -205,7 +205,7 @@ class Softmax {
     Value* total = e_.b.CreateFMul(e_.load(e_.v_f32, slot, alignment()), alpha);
     const int64_t step = s_.pairs() ? e_.lanes * 2 : e_.lanes * 4;
     Value* weights = e_.at(e_.at(scratch_, s_.weights_offset), e_.times(r, s_.weight_stride_bytes));
-    const Emitter::Moving moving[] = {{scores(r), e_.lanes * 4}, {weights, step}};
+    const X86Emitter::Moving moving[] = {{scores(r), e_.lanes * 4}, {weights, step}};
     const Values sum = e_.walk(
         vectors, moving, {total},
         [&](const Values& at, const Values& now) {
@@ -232,7 +232,7 @@ class Softmax {
     return e_.b.CreateIntrinsic(llvm::Intrinsic::x86_avx512bf16_cvtneps2bf16_512, {}, {weight});
   }
 
-  Emitter& e_;
+  X86Emitter& e_;
   const AttentionPlan& plan_;
   const AttentionShape& s_;
   const Scores scores_;
@@ -243,12 +243,12 @@ class Softmax {
 
 }  // namespace
 
-llvm::Function* emit_attention_softmax(Emitter& e, const std::string& symbol, const AttentionPlan& plan,
+llvm::Function* emit_attention_softmax(X86Emitter& e, const std::string& symbol, const AttentionPlan& plan,
                                        const AttentionShape& shape) {
   return Softmax(e, plan, shape).run(symbol);
 }
 
-llvm::Function* emit_attention_queries(Emitter& e, const std::string& symbol, const AttentionPlan& plan,
+llvm::Function* emit_attention_queries(X86Emitter& e, const std::string& symbol, const AttentionPlan& plan,
                                        const AttentionShape& shape) {
   llvm::Type* const params[] = {e.ptr, e.i64, e.i64, e.i64, e.i64, e.i64, e.ptr, e.ptr};
   llvm::Function* f = e.begin_function(symbol, e.b.getVoidTy(), params, false);
@@ -291,7 +291,7 @@ llvm::Function* emit_attention_queries(Emitter& e, const std::string& symbol, co
   return f;
 }
 
-llvm::Function* emit_attention_rescale(Emitter& e, const std::string& symbol, const AttentionShape& shape) {
+llvm::Function* emit_attention_rescale(X86Emitter& e, const std::string& symbol, const AttentionShape& shape) {
   llvm::Type* const params[] = {e.ptr, e.ptr, e.i64};
   llvm::Function* f = e.begin_function(symbol, e.b.getVoidTy(), params, false);
   const int64_t row = shape.value_columns() * 4;
@@ -314,7 +314,7 @@ llvm::Function* emit_attention_rescale(Emitter& e, const std::string& symbol, co
   return f;
 }
 
-llvm::Function* emit_attention_join(Emitter& e, const std::string& symbol, const AttentionPlan& plan,
+llvm::Function* emit_attention_join(X86Emitter& e, const std::string& symbol, const AttentionPlan& plan,
                                     const AttentionShape& shape) {
   llvm::Type* const params[] = {e.ptr, e.ptr, e.i64, e.i64, e.i64};
   llvm::Function* f = e.begin_function(symbol, e.b.getVoidTy(), params, false);
@@ -356,7 +356,7 @@ llvm::Function* emit_attention_join(Emitter& e, const std::string& symbol, const
   return f;
 }
 
-llvm::Function* emit_attention_output(Emitter& e, const std::string& symbol, const AttentionPlan& plan,
+llvm::Function* emit_attention_output(X86Emitter& e, const std::string& symbol, const AttentionPlan& plan,
                                       const AttentionShape& shape) {
   llvm::Type* const params[] = {e.ptr, e.ptr, e.ptr, e.i64, e.i64, e.i64, e.i64, e.i64};
   llvm::Function* f = e.begin_function(symbol, e.b.getVoidTy(), params, false);

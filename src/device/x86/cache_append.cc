@@ -15,7 +15,7 @@ using A = CacheAppendArgs;
 
 class CacheAppendEmitter {
  public:
-  CacheAppendEmitter(Emitter& e, const CacheAppendPlan& plan) : e_(e), plan_(plan) {}
+  CacheAppendEmitter(X86Emitter& e, const CacheAppendPlan& plan) : e_(e), plan_(plan) {}
 
   void run(const std::string& symbol) {
     frame_ = e_.begin_kernel(symbol);
@@ -53,29 +53,29 @@ class CacheAppendEmitter {
     return e_.b.CreateSExtOrTrunc(value, e_.i64);
   }
 
-  Emitter& e_;
+  X86Emitter& e_;
   const CacheAppendPlan& plan_;
   KernelFrame frame_{};
 };
 
-void emit(Emitter& e, const CacheAppendPlan& plan, const std::string& symbol, int) {
+void emit(X86Emitter& e, const CacheAppendPlan& plan, const std::string& symbol, int) {
   CacheAppendEmitter(e, plan).run(symbol);
 }
 
-Support supports(const CacheAppendPlan& plan, const Target&) {
+Support supports(const CacheAppendPlan& plan, const X86Target&) {
   for (DType dtype : {plan.table, plan.lengths})
     if (dtype != DType::i64 && dtype != DType::i32) return {fmt::format("positions of {}", to_string(dtype))};
   return {};
 }
 
-Launch launch(const CacheAppendPlan& plan, const Target&, CacheAppendArgs& args) {
+Launch launch(const CacheAppendPlan& plan, const X86Target&, CacheAppendArgs& args) {
   const bool copies = plan.task == CacheAppendPlan::Task::copy;
   const int64_t bytes = (args.row_bytes[0] + args.row_bytes[1] + args.row_bytes[2]) * (copies ? args.page_rows : 1);
   return {copies ? args.pages : args.sequences * args.new_rows,
           std::max<int64_t>(1, (int64_t{1} << 18) / std::max<int64_t>(1, bytes))};
 }
 
-std::string describe(const CacheAppendPlan& plan, const Target&) {
+std::string describe(const CacheAppendPlan& plan, const X86Target&) {
   return plan.task == CacheAppendPlan::Task::copy ? "pages, to where the result lies" : "rows behind paged sequences";
 }
 

@@ -5,10 +5,10 @@
 #include <limits>
 
 #include "base/multiples.h"
-#include "device/x86/element_cost.h"
-#include "device/x86/emitter.h"
 #include "device/llvm/expr_emit.h"
 #include "device/llvm/reduction.h"
+#include "device/x86/element_cost.h"
+#include "device/x86/emitter.h"
 #include "device/x86/x86_kernel.h"
 #include "ir/op_def.h"
 #include "kernels/columns/plan.h"
@@ -35,7 +35,7 @@ using A = ColumnsArgs;
 
 class ColumnsEmitter {
  public:
-  ColumnsEmitter(Emitter& e, const ColumnsPlan& plan)
+  ColumnsEmitter(X86Emitter& e, const ColumnsPlan& plan)
       : e_(e),
         plan_(plan),
         operands_(plan.operands.size()),
@@ -221,7 +221,7 @@ class ColumnsEmitter {
       Values values;
       Value* step = e_.times(columns_, static_cast<int64_t>(reductions_) * 4);
       for (size_t j = 0; j < reductions_; ++j) {
-        const Emitter::Moving moving[] = {{e_.at(part_at(e_.num(0), j), e_.times(c, 4)), step}};
+        const X86Emitter::Moving moving[] = {{e_.at(part_at(e_.num(0), j), e_.times(c, 4)), step}};
         values.push_back(e_.walk(parts_, moving, {identity(j)}, [&](const Values& at, const Values& sum) {
           return Values{combine(j, sum[0], e_.masked_load(e_.v_f32, at[0], mask))};
         })[0]);
@@ -244,7 +244,7 @@ class ColumnsEmitter {
     }
   }
 
-  Emitter& e_;
+  X86Emitter& e_;
   const ColumnsPlan& plan_;
   const size_t operands_, reductions_;
   const std::vector<int64_t> rows_at_once_;
@@ -255,9 +255,11 @@ class ColumnsEmitter {
   Values scalars_;                             // operands of one element
 };
 
-void emit(Emitter& e, const ColumnsPlan& plan, const std::string& symbol, int) { ColumnsEmitter(e, plan).run(symbol); }
+void emit(X86Emitter& e, const ColumnsPlan& plan, const std::string& symbol, int) {
+  ColumnsEmitter(e, plan).run(symbol);
+}
 
-Support supports(const ColumnsPlan& plan, const Target&) {
+Support supports(const ColumnsPlan& plan, const X86Target&) {
   const size_t operands = plan.operands.size();
   if (operands + plan.results.size() + 1 > A().values.size() || 2 * operands > A().operands.size())
     return {
@@ -270,7 +272,7 @@ Support supports(const ColumnsPlan& plan, const Target&) {
   return {};
 }
 
-Launch launch(const ColumnsPlan& plan, const Target& target, ColumnsArgs& args) {
+Launch launch(const ColumnsPlan& plan, const X86Target& target, ColumnsArgs& args) {
   const int64_t rows = args.rows, columns = args.columns, blocks = ceil_div(columns, kColumnsAtOnce);
   args.part_rows = rows_of_part(rows, columns), args.parts = ceil_div(rows, args.part_rows);
   const int64_t each = plan.task == Task::join ? args.parts : plan.task == Task::part ? args.part_rows : rows;
@@ -284,7 +286,7 @@ Launch launch(const ColumnsPlan& plan, const Target& target, ColumnsArgs& args) 
           .scratch_bytes = 2 * std::ssize(plan.reductions) * kColumnsAtOnce * 4};
 }
 
-std::string describe(const ColumnsPlan& plan, const Target&) {
+std::string describe(const ColumnsPlan& plan, const X86Target&) {
   constexpr const char* kTasks[] = {"all rows", "parts of the rows", "parts together"};
   const size_t count = plan.reductions.size();
   return fmt::format("{} reduction{} of columns, {}", count, count == 1 ? "" : "s",

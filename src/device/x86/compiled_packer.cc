@@ -118,7 +118,7 @@ std::vector<std::byte> global_plane(const QuantizePrograms& programs, std::span<
 }  // namespace
 
 struct CompiledPacker::Impl {
-  Impl(const Target& target, const CompilerOptions& o) : device(target), options(o), library(target, o) {}
+  Impl(const X86Target& target, const CompilerOptions& o) : device(target), options(o), library(target, o) {}
 
   // All work items of a plan.
   void run(const QuantizePlan& plan, const QuantizeArgs& named) {
@@ -162,7 +162,7 @@ struct CompiledPacker::Impl {
   X86Compiler library;
 };
 
-CompiledPacker::CompiledPacker(const Target& target, const CompilerOptions& options)
+CompiledPacker::CompiledPacker(const X86Target& target, const CompilerOptions& options)
     : impl_(std::make_unique<Impl>(target, options)) {}
 CompiledPacker::~CompiledPacker() = default;
 

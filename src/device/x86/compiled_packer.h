@@ -12,7 +12,7 @@ namespace hone {
 class CompiledPacker : public Packer {
  public:
   // `options.threads` run the kernels, too.
-  CompiledPacker(const Target& target, const CompilerOptions& options);
+  CompiledPacker(const X86Target& target, const CompilerOptions& options);
   ~CompiledPacker() override;
 
   using Packer::pack;

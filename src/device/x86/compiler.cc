@@ -5,7 +5,7 @@
 
 namespace hone {
 
-X86Compiler::X86Compiler(const Target& target, const CompilerOptions& options)
+X86Compiler::X86Compiler(const X86Target& target, const CompilerOptions& options)
     : ObjectLibrary({.device = x86_device(target),
                      .machine = code_machine(target),
                      .code_target = code_target(target),

@@ -8,7 +8,7 @@ namespace hone {
 
 class X86Compiler : public ObjectLibrary {
  public:
-  X86Compiler(const Target& target, const CompilerOptions& options);
+  X86Compiler(const X86Target& target, const CompilerOptions& options);
 };
 
 inline KernelFn function_of(Code code) { return reinterpret_cast<KernelFn>(const_cast<void*>(code)); }

@@ -14,7 +14,7 @@ using llvm::Value;
 
 using Decode = WeightCodec::Decode;
 
-WeightDecoder::WeightDecoder(Emitter& e, const WeightCodec& codec, const Format& format)
+WeightDecoder::WeightDecoder(X86Emitter& e, const WeightCodec& codec, const Format& format)
     : e_(e), codec_(codec), numbers_(e, codec, format) {
   if (codec.decode == Decode::lanes) return;
   const size_t codes = size_t{1} << codec.stored_bits, below = codec.zero_in_index ? codes : 0;

@@ -18,7 +18,7 @@ struct ChunkLanes {
 class WeightDecoder {
  public:
   // `format` is what the codec was made from; its decode expression is emitted for wide codes.
-  WeightDecoder(Emitter& e, const WeightCodec& codec, const Format& format);
+  WeightDecoder(X86Emitter& e, const WeightCodec& codec, const Format& format);
 
   // Codes of a chunk in the order of k; both give what the format's decode rule gives without scale. `zero` is from
   // zero_points(), null where there are none.
@@ -48,7 +48,7 @@ class WeightDecoder {
   llvm::Value* byte_pair(llvm::Value* codes, int half);
   llvm::Value* byte_half(llvm::Value* codes, int shift);
 
-  Emitter& e_;
+  X86Emitter& e_;
   const WeightCodec& codec_;
   CodeNumbers numbers_;
   std::vector<uint16_t> words_;  // bf16 of each index that is looked up

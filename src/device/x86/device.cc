@@ -50,7 +50,7 @@ double MachinePeaks::*peak_of(const DotUnit& unit) {
 }
 
 // `--isa`'s text, for a target that this CPU has.
-Target usable_target(std::string_view variant) { return variant.empty() ? host_target() : parse_target(variant); }
+X86Target usable_target(std::string_view variant) { return variant.empty() ? host_target() : parse_target(variant); }
 
 }  // namespace
 

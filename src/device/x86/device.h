@@ -1,4 +1,4 @@
-// x86 CPUs as a device: machine code made for a Target, in the host's memory.
+// x86 CPUs as a device: machine code made for an X86Target, in the host's memory.
 #pragma once
 
 #include "device/host.h"
@@ -8,8 +8,8 @@ namespace hone {
 
 class X86Device : public HostDevice {
  public:
-  explicit X86Device(Target target) : target_(std::move(target)) {}
-  const Target& target() const { return target_; }
+  explicit X86Device(X86Target target) : target_(std::move(target)) {}
+  const X86Target& target() const { return target_; }
 
   std::string_view name() const override { return "cpu"; }
   std::string variant() const override { return to_string(target_); }
@@ -26,12 +26,12 @@ class X86Device : public HostDevice {
   std::vector<std::string> notes() const override;
 
  private:
-  const Target target_;
+  const X86Target target_;
 };
 
-inline std::shared_ptr<Device> x86_device(const Target& target) { return std::make_shared<X86Device>(target); }
+inline std::shared_ptr<Device> x86_device(const X86Target& target) { return std::make_shared<X86Device>(target); }
 
 // The target of a device whose implementations are x86's.
-inline const Target& target_of(const Device& device) { return static_cast<const X86Device&>(device).target(); }
+inline const X86Target& target_of(const Device& device) { return static_cast<const X86Device&>(device).target(); }
 
 }  // namespace hone

@@ -38,7 +38,7 @@ double instructions(const Instruction& i) {
 
 }  // namespace
 
-double element_ns(const Program& program, int streams, const Target& target) {
+double element_ns(const Program& program, int streams, const X86Target& target) {
   double count = 2 + streams;
   for (const Instruction& i : program.code) count += instructions(i);
   const double lanes = target.lanes();

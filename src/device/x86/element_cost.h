@@ -7,6 +7,6 @@
 namespace hone {
 
 // Nanoseconds for one element on one thread, with `streams` arrays read or written beside it.
-double element_ns(const Program& program, int streams, const Target& target);
+double element_ns(const Program& program, int streams, const X86Target& target);
 
 }  // namespace hone

@@ -18,14 +18,14 @@ constexpr uint32_t kCurrentRounding = 4;  // an operand of instructions that tak
 
 }  // namespace
 
-X86Emitter::X86Emitter(llvm::Module& m, const Target& t)
-    : LlvmEmitter(m, t.lanes()),
+X86Emitter::X86Emitter(llvm::Module& m, const X86Target& t)
+    : Emitter(m, t.lanes()),
       target(t),
       avx512(t.avx512()),
       bf16(t.has(Feature::avx512_bf16)),
       vbmi(t.has(Feature::avx512_vbmi)) {}
 
-X86Emitter& x86_emitter(LlvmEmitter& e) { return static_cast<X86Emitter&>(e); }
+X86Emitter& x86_emitter(Emitter& e) { return static_cast<X86Emitter&>(e); }
 
 void X86Emitter::describe_machine(llvm::Function& function) {
   function.addFnAttr("prefer-vector-width", avx512 ? "512" : "256");
@@ -43,7 +43,7 @@ llvm::Value* X86Emitter::nearest(llvm::Value* x) {
 }
 
 llvm::Value* X86Emitter::scale_by_power(llvm::Value* value, llvm::Value* n) {
-  if (!avx512) return LlvmEmitter::scale_by_power(value, n);
+  if (!avx512) return Emitter::scale_by_power(value, n);
   llvm::Value* none = llvm::Constant::getNullValue(v_f32);
   return b.CreateIntrinsic(Intrinsic::x86_avx512_mask_scalef_ps_512, {},
                            {value, n, none, b.getInt16(0xffff), b.getInt32(kCurrentRounding)});

@@ -11,11 +11,11 @@
 
 namespace hone {
 
-class X86Emitter : public LlvmEmitter {
+class X86Emitter : public Emitter {
  public:
-  X86Emitter(llvm::Module& module, const Target& target);
+  X86Emitter(llvm::Module& module, const X86Target& target);
 
-  Target target;
+  X86Target target;
   const bool avx512, bf16, vbmi;  // AVX-512 F/BW/VL/DQ; its BF16 dot products; its byte permutes
   int registers() const { return target.registers(); }
 
@@ -47,7 +47,5 @@ class X86Emitter : public LlvmEmitter {
  protected:
   void describe_machine(llvm::Function& function) override;
 };
-
-using Emitter = X86Emitter;
 
 }  // namespace hone

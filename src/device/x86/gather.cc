@@ -15,7 +15,7 @@ namespace {
 using llvm::Value;
 class GatherEmitter {
  public:
-  GatherEmitter(Emitter& e, const GatherPlan& plan) : e_(e), plan_(plan) {}
+  GatherEmitter(X86Emitter& e, const GatherPlan& plan) : e_(e), plan_(plan) {}
 
   void run(const std::string& symbol) {
     frame_ = e_.begin_kernel(symbol);
@@ -64,14 +64,14 @@ class GatherEmitter {
     });
   }
 
-  Emitter& e_;
+  X86Emitter& e_;
   const GatherPlan& plan_;
   KernelFrame frame_{};
 };
 
-void emit(Emitter& e, const GatherPlan& plan, const std::string& symbol, int) { GatherEmitter(e, plan).run(symbol); }
+void emit(X86Emitter& e, const GatherPlan& plan, const std::string& symbol, int) { GatherEmitter(e, plan).run(symbol); }
 
-Support supports(const GatherPlan& plan, const Target&) {
+Support supports(const GatherPlan& plan, const X86Target&) {
   if (!is_integer(plan.ids)) return {fmt::format("row numbers of type {}", to_string(plan.ids))};
   if (plan.columns < 1) return {fmt::format("rows of {} elements", plan.columns)};
   if (!plan.table_format.empty()) {
@@ -86,13 +86,13 @@ Support supports(const GatherPlan& plan, const Target&) {
   return {};
 }
 
-Launch launch(const GatherPlan& plan, const Target&, GatherArgs& args) {
+Launch launch(const GatherPlan& plan, const X86Target&, GatherArgs& args) {
   const double ns = plan.table_format.empty() ? 0.2 : 0.5;  // an element
   return {args.results,
           std::max<int64_t>(1, static_cast<int64_t>(20000 / (ns * static_cast<double>(plan.columns) + 5)))};
 }
 
-std::string describe(const GatherPlan& plan, const Target&) {
+std::string describe(const GatherPlan& plan, const X86Target&) {
   return fmt::format("rows of {} {}", plan.columns,
                      plan.table_format.empty() ? to_string(plan.table) : std::string_view(plan.table_format));
 }

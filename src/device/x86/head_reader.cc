@@ -6,7 +6,8 @@ namespace hone {
 
 using llvm::Value;
 
-HeadReader::HeadReader(Emitter& e, DType dtype, const std::string& format, int64_t heads, int64_t columns, Pages pages)
+HeadReader::HeadReader(X86Emitter& e, DType dtype, const std::string& format, int64_t heads, int64_t columns,
+                       Pages pages)
     : e_(e), dtype_(dtype), columns_(columns), pages_(pages) {
   if (format.empty()) return;
   format_ = parse_format(format);

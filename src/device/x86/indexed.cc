@@ -14,7 +14,7 @@ using llvm::Value;
 
 class IndexedEmitter {
  public:
-  IndexedEmitter(Emitter& e, const IndexedPlan& plan) : e_(e), plan_(plan), rank_(static_cast<int>(plan.rank)) {}
+  IndexedEmitter(X86Emitter& e, const IndexedPlan& plan) : e_(e), plan_(plan), rank_(static_cast<int>(plan.rank)) {}
 
   void run(const std::string& symbol) {
     frame_ = e_.begin_kernel(symbol);
@@ -119,16 +119,18 @@ class IndexedEmitter {
     return e_.b.CreateSelect(stays, x, update);
   }
 
-  Emitter& e_;
+  X86Emitter& e_;
   const IndexedPlan& plan_;
   const int rank_;
   KernelFrame frame_{};
   Value *data_ = nullptr, *indices_ = nullptr, *updates_ = nullptr, *out_ = nullptr, *slice_ = nullptr;
 };
 
-void emit(Emitter& e, const IndexedPlan& plan, const std::string& symbol, int) { IndexedEmitter(e, plan).run(symbol); }
+void emit(X86Emitter& e, const IndexedPlan& plan, const std::string& symbol, int) {
+  IndexedEmitter(e, plan).run(symbol);
+}
 
-Support supports(const IndexedPlan& plan, const Target&) {
+Support supports(const IndexedPlan& plan, const X86Target&) {
   constexpr int64_t kMostAxes = 16;
   if (plan.rank < 1 || plan.rank > kMostAxes) return {fmt::format("{} axes", plan.rank)};
   if (plan.indices != DType::i64 && plan.indices != DType::i32)
@@ -143,14 +145,14 @@ Support supports(const IndexedPlan& plan, const Target&) {
   return {};
 }
 
-Launch launch(const IndexedPlan& plan, const Target&, IndexedArgs& args) {
+Launch launch(const IndexedPlan& plan, const X86Target&, IndexedArgs& args) {
   if (plan.scatters) return {1, 1};
   const double each = static_cast<double>(args.index_count) / static_cast<double>(std::max<int64_t>(args.tuples, 1)),
                ns = each * (2 + 0.05 * static_cast<double>(args.slice_bytes));
   return {args.tuples, std::max<int64_t>(1, static_cast<int64_t>(20000 / std::max(ns, 1.0)))};
 }
 
-std::string describe(const IndexedPlan& plan, const Target&) {
+std::string describe(const IndexedPlan& plan, const X86Target&) {
   const std::string what = plan.tuples ? fmt::format("slices by {} ind{}", plan.rank, plan.rank == 1 ? "ex" : "ices")
                                        : std::string("elements along an axis");
   using Joins = IndexedPlan::Joins;

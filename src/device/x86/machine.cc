@@ -34,7 +34,7 @@ constexpr bool spells_all() {
 static_assert(spells_all(), "every feature that code is generated for has its line");
 
 // What the target has, beyond x86-64.
-std::string llvm_features(const Target& target) {
+std::string llvm_features(const X86Target& target) {
   std::string text;
   for (const auto& [feature, spelled] : kSpelled)
     if (target.has(feature)) text += spelled;
@@ -51,7 +51,7 @@ void initialise() {
 
 }  // namespace
 
-CodeMachine code_machine(const Target& target) {
+CodeMachine code_machine(const X86Target& target) {
   return {.triple = llvm::sys::getProcessTriple(),
           .cpu = target.avx512() ? "x86-64-v4" : "x86-64-v3",
           .features = llvm_features(target),
@@ -59,7 +59,7 @@ CodeMachine code_machine(const Target& target) {
           .make_emitter = [target](llvm::Module& module) { return std::make_unique<X86Emitter>(module, target); }};
 }
 
-std::string code_target(const Target& target) {
+std::string code_target(const X86Target& target) {
   return fmt::format("{} as {} with {} KB of second-level cache, llvm {}, generators {}", to_string(target.features()),
                      target.rates().name, target.l2_bytes() >> 10, llvm_version(), generator_version());
 }

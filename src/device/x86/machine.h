@@ -1,4 +1,4 @@
-// A Target as LLVM is told of it.
+// An X86Target as LLVM is told of it.
 #pragma once
 
 #include <string>
@@ -8,9 +8,9 @@
 
 namespace hone {
 
-CodeMachine code_machine(const Target& target);
+CodeMachine code_machine(const X86Target& target);
 
 // What else than its plan decides a kernel's code: all that the target has, the versions of LLVM and the generators.
-std::string code_target(const Target& target);
+std::string code_target(const X86Target& target);
 
 }  // namespace hone

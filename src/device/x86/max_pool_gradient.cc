@@ -21,7 +21,7 @@ constexpr int64_t kMaxPoolBlockVectors = 4;  // of channels: some lines of each 
 
 class MaxPoolGradientKernel {
  public:
-  MaxPoolGradientKernel(Emitter& e, const MaxPoolGradientPlan& plan, const std::string& symbol)
+  MaxPoolGradientKernel(X86Emitter& e, const MaxPoolGradientPlan& plan, const std::string& symbol)
       : e_(e), plan_(plan), w_(plan.window), symbol_(symbol), block_(kMaxPoolBlockVectors * e.lanes) {}
 
   void emit() {
@@ -117,12 +117,12 @@ class MaxPoolGradientKernel {
       const auto of = [&](unsigned arg, DType dtype) { return e_.at(f->getArg(arg), e_.times(c, size_bytes(dtype))); };
       Value *x = of(0, plan_.x), *dx = of(2, DType::f32);
       Value* one = llvm::ConstantInt::get(e_.v_i32, 1);
-      const Emitter::Moving down[] = {{x, row_bytes(plan_.x)}};
+      const X86Emitter::Moving down[] = {{x, row_bytes(plan_.x)}};
       // The largest so far, its number among the taps, and that of the next one.
       const Values found = e_.walk(
           rows, down, {e_.load_elements(plan_.x, x, mask), e_.c_i32(0), e_.c_i32(0)},
           [&](const Values& row, const Values& now) {
-            const Emitter::Moving across[] = {{row[0], w_.dilation_x * pixel_bytes(plan_.x)}};
+            const X86Emitter::Moving across[] = {{row[0], w_.dilation_x * pixel_bytes(plan_.x)}};
             return e_.walk(
                 taps, across, now,
                 [&](const Values& p, const Values& v) {
@@ -135,11 +135,11 @@ class MaxPoolGradientKernel {
           },
           true);
       Value* d = e_.load_elements(plan_.d, of(1, plan_.d), mask);
-      const Emitter::Moving back[] = {{dx, row_bytes(DType::f32)}};
+      const X86Emitter::Moving back[] = {{dx, row_bytes(DType::f32)}};
       e_.walk(
           rows, back, {e_.c_i32(0)},
           [&](const Values& row, const Values& now) {
-            const Emitter::Moving across[] = {{row[0], w_.dilation_x * pixel_bytes(DType::f32)}};
+            const X86Emitter::Moving across[] = {{row[0], w_.dilation_x * pixel_bytes(DType::f32)}};
             return e_.walk(
                 taps, across, now,
                 [&](const Values& p, const Values& v) {
@@ -157,7 +157,7 @@ class MaxPoolGradientKernel {
     return f;
   }
 
-  Emitter& e_;
+  X86Emitter& e_;
   const MaxPoolGradientPlan& plan_;
   const PlaneWindow& w_;
   const std::string symbol_;
@@ -166,18 +166,18 @@ class MaxPoolGradientKernel {
   PlaneValues p_{};
 };
 
-void emit(Emitter& e, const MaxPoolGradientPlan& plan, const std::string& symbol, int) {
+void emit(X86Emitter& e, const MaxPoolGradientPlan& plan, const std::string& symbol, int) {
   MaxPoolGradientKernel(e, plan, symbol).emit();
 }
 
-Support supports(const MaxPoolGradientPlan& plan, const Target&) {
+Support supports(const MaxPoolGradientPlan& plan, const X86Target&) {
   for (DType type : {plan.x, plan.d})
     if (!is_loadable(type) || compute_scalar(type) != Scalar::f32)
       return {fmt::format("gradients of {}", to_string(type))};
   return {};
 }
 
-Launch launch(const MaxPoolGradientPlan& plan, const Target& target, MaxPoolGradientArgs& args) {
+Launch launch(const MaxPoolGradientPlan& plan, const X86Target& target, MaxPoolGradientArgs& args) {
   const PlaneWindow w = on_plane_of(plan.window, args.window);
   const int64_t block = kMaxPoolBlockVectors * target.lanes();
   // Of a vector, each tap takes about 3 ns: a comparison, and an addition in memory.
@@ -186,11 +186,11 @@ Launch launch(const MaxPoolGradientPlan& plan, const Target& target, MaxPoolGrad
           .items_per_chunk = std::max<int64_t>(1, 20'000 / std::max<int64_t>(ns, 1))};
 }
 
-std::string describe(const MaxPoolGradientPlan& plan, const Target&) {
+std::string describe(const MaxPoolGradientPlan& plan, const X86Target&) {
   return fmt::format("{}x{} of {} channels", plan.window.kernel_height, plan.window.kernel_width, plan.channels);
 }
 
-KernelSpeed speed(const MaxPoolGradientPlan&, const Target&) { return {0.5, 0.05}; }
+KernelSpeed speed(const MaxPoolGradientPlan&, const X86Target&) { return {0.5, 0.05}; }
 
 constexpr X86KernelClass<MaxPoolGradientPlan, MaxPoolGradientArgs> kMaxPoolGradient{
     .supports = supports, .launch = launch, .describe = describe, .emit = emit, .speed = speed};

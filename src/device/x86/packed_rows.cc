@@ -59,7 +59,7 @@ RowLayout layout_of(const Format& format, const CodeMeaning& meaning, int64_t ro
 
 class RowDecoder {
  public:
-  RowDecoder(Emitter& e, const GatherPlan& plan)
+  RowDecoder(X86Emitter& e, const GatherPlan& plan)
       : e_(e),
         plan_(plan),
         format_(parse_format(plan.table_format)),
@@ -243,7 +243,7 @@ class RowDecoder {
     return of_tensor(e_.lookup_f32(code, meaning_.scale.values));
   }
 
-  Emitter& e_;
+  X86Emitter& e_;
   const GatherPlan& plan_;
   const Format format_;
   const CodeMeaning& meaning_;
@@ -256,7 +256,7 @@ class RowDecoder {
 
 }  // namespace
 
-llvm::Function* emit_row_decoder(Emitter& e, const std::string& symbol, const GatherPlan& plan) {
+llvm::Function* emit_row_decoder(X86Emitter& e, const std::string& symbol, const GatherPlan& plan) {
   return RowDecoder(e, plan).emit(symbol);
 }
 

@@ -8,6 +8,6 @@ namespace hone {
 
 // void(args, row, destination): decodes row `row` of the table of a gather plan's arguments, bit for bit as unpack()
 // does.
-llvm::Function* emit_row_decoder(Emitter& e, const std::string& symbol, const GatherPlan& plan);
+llvm::Function* emit_row_decoder(X86Emitter& e, const std::string& symbol, const GatherPlan& plan);
 
 }  // namespace hone

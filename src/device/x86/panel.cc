@@ -16,7 +16,7 @@ using llvm::Value;
 
 class Unpacker {
  public:
-  Unpacker(Emitter& e, const GemmShape& shape, const Format& format, int64_t out_row_bytes)
+  Unpacker(X86Emitter& e, const GemmShape& shape, const Format& format, int64_t out_row_bytes)
       : e_(e), s_(shape), out_row_bytes_(out_row_bytes), decoder_(e, *shape.codec, format) {}
 
   void run(Value* panel, Value* first, Value* scratch) {
@@ -26,10 +26,10 @@ class Unpacker {
     Value* codes = e_.at(panel, e_.times(chunks, s_.codec->chunk_rows() * s_.row_bytes()));
     Value* groups = e_.b.CreateUDiv(first, e_.num(s_.group));
     Value* scales = e_.at(e_.at(panel, s_.scales_offset()), e_.times(groups, s_.scale_row_bytes()));
-    const Emitter::Moving moving[] = {{codes, int64_t{s_.lanes} * 4},
-                                      {scales, s_.scale_vector_bytes()},
-                                      {e_.at(panel, s_.numbers_offset()), int64_t{s_.lanes} * 4},
-                                      {scratch, int64_t{s_.lanes} * 4}};
+    const X86Emitter::Moving moving[] = {{codes, int64_t{s_.lanes} * 4},
+                                         {scales, s_.scale_vector_bytes()},
+                                         {e_.at(panel, s_.numbers_offset()), int64_t{s_.lanes} * 4},
+                                         {scratch, int64_t{s_.lanes} * 4}};
     e_.walk(e_.num(s_.vectors), moving, {}, [&](const Values& p, const Values&) {
       if (s_.indexes_scales()) numbers_ = e_.load(e_.v_i32, p[2], 4);
       if (s_.unaligned_groups()) ungrouped_vector(p[0], p[1], p[3]);
@@ -67,7 +67,7 @@ class Unpacker {
   void column_vector(Value* codes, Value* scales, Value* out) {
     const int64_t whole = s_.block_k() / s_.group, rest = s_.block_k() % s_.group;
     const int64_t from = s_.code_rows(s_.group) * s_.row_bytes(), to = rows_of(s_.group) * out_row_bytes_;
-    const Emitter::Moving moving[] = {{codes, from}, {scales, s_.scale_row_bytes()}, {out, to}};
+    const X86Emitter::Moving moving[] = {{codes, from}, {scales, s_.scale_row_bytes()}, {out, to}};
     e_.walk(e_.num(whole), moving, {}, [&](const Values& p, const Values&) {
       group_chunks(p[0], p[2], s_.group, group_at(p[1]));
       return Values{};
@@ -107,7 +107,7 @@ class Unpacker {
   void chunks(Value* codes, Value* out, int64_t k, const Group& group) {
     const int64_t chunk = s_.codec->chunk_k(), step = k % kUnrolled == 0 ? std::max<int64_t>(kUnrolled, chunk) : chunk;
     const int64_t from = s_.codec->chunk_rows() * s_.row_bytes(), to = rows_of(chunk) * out_row_bytes_;
-    const Emitter::Moving moving[] = {{codes, step / chunk * from}, {out, step / chunk * to}};
+    const X86Emitter::Moving moving[] = {{codes, step / chunk * from}, {out, step / chunk * to}};
     e_.walk(e_.num(k / step), moving, {}, [&](const Values& p, const Values&) {
       for (int64_t i = 0; i < step / chunk; ++i) decode_chunk(e_.at(p[0], i * from), e_.at(p[1], i * to), chunk, group);
       return Values{};
@@ -158,7 +158,8 @@ class Unpacker {
   void ungrouped_vector(Value* codes, Value* scales, Value* out) {
     CHECK(!s_.pairs());
     const int64_t chunk = s_.codec->chunk_k();
-    const Emitter::Moving moving[] = {{codes, s_.codec->chunk_rows() * s_.row_bytes()}, {out, chunk * out_row_bytes_}};
+    const X86Emitter::Moving moving[] = {{codes, s_.codec->chunk_rows() * s_.row_bytes()},
+                                         {out, chunk * out_row_bytes_}};
     const auto decode = [&](Value* from, Value* to, Value* first, int64_t k) {
       const ChunkLanes lanes = chunk_lanes(from);
       for (int i = 0; i < k; ++i) {
@@ -189,7 +190,7 @@ class Unpacker {
     return group;
   }
 
-  Emitter& e_;
+  X86Emitter& e_;
   const GemmShape& s_;
   const int64_t out_row_bytes_;
   WeightDecoder decoder_;
@@ -198,7 +199,7 @@ class Unpacker {
 
 class Packer {
  public:
-  Packer(Emitter& e, const PackSpec& spec, llvm::Function* f)
+  Packer(X86Emitter& e, const PackSpec& spec, llvm::Function* f)
       : e_(e),
         s_(spec),
         w_(f->getArg(0)),
@@ -318,12 +319,12 @@ class Packer {
     });
   }
 
-  Emitter& e_;
+  X86Emitter& e_;
   const PackSpec& s_;
   Value *w_, *row_bytes_, *k_, *columns_, *out_;
 };
 
-llvm::Function* begin_pack(Emitter& e, const std::string& symbol, const PackSpec& spec) {
+llvm::Function* begin_pack(X86Emitter& e, const std::string& symbol, const PackSpec& spec) {
   CHECK(spec.panel == PanelType::f32 || spec.w == DType::bf16);
   llvm::Type* const params[] = {e.ptr, e.i64, e.i64, e.i64, e.ptr};
   llvm::Function* f = e.begin_function(symbol, e.b.getVoidTy(), params, false);
@@ -333,7 +334,7 @@ llvm::Function* begin_pack(Emitter& e, const std::string& symbol, const PackSpec
 
 }  // namespace
 
-llvm::Function* emit_unpack(Emitter& e, const std::string& symbol, const GemmShape& shape, const Format& format,
+llvm::Function* emit_unpack(X86Emitter& e, const std::string& symbol, const GemmShape& shape, const Format& format,
                             int64_t out_row_bytes) {
   llvm::Type* const params[] = {e.ptr, e.i64, e.ptr};
   llvm::Function* f = e.begin_function(symbol, e.b.getVoidTy(), params, false);
@@ -343,13 +344,13 @@ llvm::Function* emit_unpack(Emitter& e, const std::string& symbol, const GemmSha
   return f;
 }
 
-llvm::Function* emit_widen_rows(Emitter& e, const std::string& symbol) {
+llvm::Function* emit_widen_rows(X86Emitter& e, const std::string& symbol) {
   llvm::Type* const params[] = {e.ptr, e.i64, e.i64, e.i64, e.ptr};
   llvm::Function* f = e.begin_function(symbol, e.b.getVoidTy(), params, false);
   Value *k = f->getArg(3), *vectors = e.b.CreateUDiv(k, e.num(e.lanes)), *done = e.times(vectors, e.lanes);
-  const Emitter::Moving rows[] = {{f->getArg(0), f->getArg(1)}, {f->getArg(4), e.times(k, 4)}};
+  const X86Emitter::Moving rows[] = {{f->getArg(0), f->getArg(1)}, {f->getArg(4), e.times(k, 4)}};
   e.walk(f->getArg(2), rows, {}, [&](const Values& row, const Values&) {
-    const Emitter::Moving elements[] = {{row[0], int64_t{e.lanes} * 2}, {row[1], int64_t{e.lanes} * 4}};
+    const X86Emitter::Moving elements[] = {{row[0], int64_t{e.lanes} * 2}, {row[1], int64_t{e.lanes} * 4}};
     e.walk(vectors, elements, {}, [&](const Values& p, const Values&) {
       e.store(e.load_elements(DType::bf16, p[0]), p[1]);
       return Values{};
@@ -367,7 +368,7 @@ llvm::Function* emit_widen_rows(Emitter& e, const std::string& symbol) {
 namespace {
 
 // As many codes as fill a vector, four to a lane, as they are multiplied.
-Value* multiplied_codes(Emitter& e, CodeForm form, DType from, Value* codes) {
+Value* multiplied_codes(X86Emitter& e, CodeForm form, DType from, Value* codes) {
   if (form == CodeForm::bytes) return codes;
   if (form == CodeForm::offset_bytes) return e.b.CreateXor(codes, e.c_i32(0x80808080));
   const auto [even, odd] = e.split_bytes(codes, from == DType::i8);
@@ -384,14 +385,14 @@ int64_t place_of_code(CodeForm form, int64_t i) {
 }
 
 // 128 for each of the first bytes of a vector.
-Value* offsets_of(Emitter& e, int64_t count) {
+Value* offsets_of(X86Emitter& e, int64_t count) {
   std::vector<uint8_t> bytes(static_cast<size_t>(e.lanes) * 4, 0);
   std::fill_n(bytes.begin(), count, uint8_t{0x80});
   return e.as(llvm::ConstantDataVector::get(e.context, bytes), e.v_i32);
 }
 
 // The last `count` of a row, fewer than a vector of bytes, and the zeros that fill up its `room`.
-void last_codes(Emitter& e, CodeForm form, Value* from, Value* to, int64_t count, int64_t room) {
+void last_codes(X86Emitter& e, CodeForm form, Value* from, Value* to, int64_t count, int64_t room) {
   Value* codes = load_first(e, from, e.num(count));
   if (form == CodeForm::offset_bytes) codes = e.b.CreateXor(codes, offsets_of(e, count));
   e.masked_store(codes, to, room / 4 < e.lanes ? e.tail_mask(e.num(room / 4)) : nullptr);
@@ -399,20 +400,20 @@ void last_codes(Emitter& e, CodeForm form, Value* from, Value* to, int64_t count
 
 }  // namespace
 
-Value* multiplied_code(Emitter& e, CodeForm form, DType from, Value* code) {
+Value* multiplied_code(X86Emitter& e, CodeForm form, DType from, Value* code) {
   if (form == CodeForm::bytes) return code;
   if (form == CodeForm::offset_bytes) return e.b.CreateXor(code, e.b.getInt8(0x80));
   return from == DType::i8 ? e.b.CreateSExt(code, e.i16) : e.b.CreateZExt(code, e.i16);
 }
 
-llvm::Function* emit_code_rows(Emitter& e, const std::string& symbol, const CodeRows& s) {
+llvm::Function* emit_code_rows(X86Emitter& e, const std::string& symbol, const CodeRows& s) {
   llvm::Type* const params[] = {e.ptr, e.i64, e.i64, e.i64, e.ptr};
   llvm::Function* f = e.begin_function(symbol, e.b.getVoidTy(), params, false);
   const int64_t size = bytes_of_code(s.form), block = int64_t{e.lanes} * 4, done = s.k / block * block,
                 quad = s.k / 4 * 4;
-  const Emitter::Moving rows[] = {{f->getArg(0), f->getArg(1)}, {f->getArg(4), s.row_bytes}};
+  const X86Emitter::Moving rows[] = {{f->getArg(0), f->getArg(1)}, {f->getArg(4), s.row_bytes}};
   e.walk(f->getArg(2), rows, {}, [&](const Values& row, const Values&) {
-    const Emitter::Moving codes[] = {{row[0], block}, {row[1], block * size}};
+    const X86Emitter::Moving codes[] = {{row[0], block}, {row[1], block * size}};
     e.walk(e.num(done / block), codes, {}, [&](const Values& p, const Values&) {
       e.store(multiplied_codes(e, s.form, s.from, e.load(e.v_i32, p[0])), p[1], 4);
       return Values{};
@@ -431,12 +432,12 @@ llvm::Function* emit_code_rows(Emitter& e, const std::string& symbol, const Code
   return f;
 }
 
-llvm::Function* emit_code_run(Emitter& e, const std::string& symbol, CodeForm form, DType from) {
+llvm::Function* emit_code_run(X86Emitter& e, const std::string& symbol, CodeForm form, DType from) {
   llvm::Type* const params[] = {e.ptr, e.ptr, e.i64};
   llvm::Function* f = e.begin_function(symbol, e.b.getVoidTy(), params, false);
   const int64_t size = bytes_of_code(form), block = int64_t{e.lanes} * 4;
   Value *quads = f->getArg(2), *whole = e.b.CreateUDiv(quads, e.num(e.lanes)), *done = e.times(whole, e.lanes);
-  const Emitter::Moving codes[] = {{f->getArg(0), block}, {f->getArg(1), block * size}};
+  const X86Emitter::Moving codes[] = {{f->getArg(0), block}, {f->getArg(1), block * size}};
   e.walk(whole, codes, {}, [&](const Values& p, const Values&) {
     e.store(multiplied_codes(e, form, from, e.load(e.v_i32, p[0])), p[1], 4);
     return Values{};
@@ -451,7 +452,7 @@ llvm::Function* emit_code_run(Emitter& e, const std::string& symbol, CodeForm fo
   return f;
 }
 
-llvm::Function* emit_turn_rows(Emitter& e, const std::string& symbol, DType type, int64_t out_row_bytes) {
+llvm::Function* emit_turn_rows(X86Emitter& e, const std::string& symbol, DType type, int64_t out_row_bytes) {
   llvm::Type* const params[] = {e.ptr, e.i64, e.i64, e.i64, e.ptr};
   llvm::Function* f = e.begin_function(symbol, e.b.getVoidTy(), params, false);
   allow_spills(f);
@@ -492,19 +493,19 @@ llvm::Function* emit_turn_rows(Emitter& e, const std::string& symbol, DType type
   return f;
 }
 
-llvm::Value* copied_column_bytes(Emitter& e, llvm::Value* rows) {
+llvm::Value* copied_column_bytes(X86Emitter& e, llvm::Value* rows) {
   Value* whole = e.b.CreateAnd(e.b.CreateAdd(rows, e.num(e.lanes - 1)), e.num(-e.lanes));
   return e.b.CreateAdd(e.times(whole, 4), e.num(64));
 }
 
-llvm::Function* emit_copy_columns(Emitter& e, const std::string& symbol) {
+llvm::Function* emit_copy_columns(X86Emitter& e, const std::string& symbol) {
   llvm::Type* const params[] = {e.ptr, e.i64, e.i64, e.i64, e.ptr};
   llvm::Function* f = e.begin_function(symbol, e.b.getVoidTy(), params, false);
   Value *rows = f->getArg(2), *whole = e.b.CreateUDiv(rows, e.num(e.lanes)), *done = e.times(whole, e.lanes);
   Value *has_rest = e.b.CreateICmpSLT(done, rows), *mask = e.tail_mask(e.b.CreateSub(rows, done));
-  const Emitter::Moving columns[] = {{f->getArg(0), f->getArg(1)}, {f->getArg(4), copied_column_bytes(e, rows)}};
+  const X86Emitter::Moving columns[] = {{f->getArg(0), f->getArg(1)}, {f->getArg(4), copied_column_bytes(e, rows)}};
   e.walk(f->getArg(3), columns, {}, [&](const Values& column, const Values&) {
-    const Emitter::Moving vectors[] = {{column[0], int64_t{e.lanes} * 4}, {column[1], int64_t{e.lanes} * 4}};
+    const X86Emitter::Moving vectors[] = {{column[0], int64_t{e.lanes} * 4}, {column[1], int64_t{e.lanes} * 4}};
     e.walk(whole, vectors, {}, [&](const Values& p, const Values&) {
       e.store(e.load(e.v_f32, p[0], 4), p[1], 4);
       return Values{};
@@ -519,14 +520,14 @@ llvm::Function* emit_copy_columns(Emitter& e, const std::string& symbol) {
   return f;
 }
 
-llvm::Function* emit_pack_kn(Emitter& e, const std::string& symbol, const PackSpec& spec) {
+llvm::Function* emit_pack_kn(X86Emitter& e, const std::string& symbol, const PackSpec& spec) {
   llvm::Function* f = begin_pack(e, symbol, spec);
   Packer(e, spec, f).run_kn();
   e.end_function();
   return f;
 }
 
-llvm::Function* emit_pack_nk(Emitter& e, const std::string& symbol, const PackSpec& spec) {
+llvm::Function* emit_pack_nk(X86Emitter& e, const std::string& symbol, const PackSpec& spec) {
   llvm::Function* f = begin_pack(e, symbol, spec);
   Packer(e, spec, f).run_nk();
   e.end_function();

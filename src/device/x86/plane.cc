@@ -2,7 +2,8 @@
 
 namespace hone {
 
-PlaneValues plane_values(Emitter& e, const PlaneWindow& window, bool any_plane, const KernelFrame& frame, int sizes) {
+PlaneValues plane_values(X86Emitter& e, const PlaneWindow& window, bool any_plane, const KernelFrame& frame,
+                         int sizes) {
   int position = sizes;
   const auto size = [&](int64_t constant) { return any_plane ? e.kernel_dim(frame, position++) : e.num(constant); };
   const auto of_window = [&](int64_t constant) {

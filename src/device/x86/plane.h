@@ -12,6 +12,6 @@ struct PlaneValues {
 };
 
 // Of a call whose WindowSizes have their place at `sizes` (place_of). Loads stand where the builder is.
-PlaneValues plane_values(Emitter& e, const PlaneWindow& window, bool any_plane, const KernelFrame& frame, int sizes);
+PlaneValues plane_values(X86Emitter& e, const PlaneWindow& window, bool any_plane, const KernelFrame& frame, int sizes);
 
 }  // namespace hone

@@ -4,9 +4,9 @@
 // offset of every operand moves by a stride with each row, and only a carry costs more.
 #include <algorithm>
 
+#include "device/llvm/expr_emit.h"
 #include "device/x86/element_cost.h"
 #include "device/x86/emitter.h"
-#include "device/llvm/expr_emit.h"
 #include "device/x86/x86_kernel.h"
 #include "kernels/elements.h"
 #include "kernels/pointwise/plan.h"
@@ -19,7 +19,7 @@ using llvm::Value;
 
 class PointwiseEmitter {
  public:
-  PointwiseEmitter(Emitter& e, const PointwisePlan& plan) : e_(e), plan_(plan), outer_(plan.rank - 1) {}
+  PointwiseEmitter(X86Emitter& e, const PointwisePlan& plan) : e_(e), plan_(plan), outer_(plan.rank - 1) {}
 
   void run(const std::string& symbol) {
     frame_ = e_.begin_kernel(symbol);
@@ -148,7 +148,7 @@ class PointwiseEmitter {
   struct Line {
     Value *start, *broadcast, *stride;
   };
-  Emitter& e_;
+  X86Emitter& e_;
   const PointwisePlan& plan_;
   const int outer_;
   KernelFrame frame_{};
@@ -157,11 +157,11 @@ class PointwiseEmitter {
   std::vector<Line> line_;
 };
 
-void emit(Emitter& e, const PointwisePlan& plan, const std::string& symbol, int) {
+void emit(X86Emitter& e, const PointwisePlan& plan, const std::string& symbol, int) {
   PointwiseEmitter(e, plan).run(symbol);
 }
 
-Support supports(const PointwisePlan& plan, const Target&) {
+Support supports(const PointwisePlan& plan, const X86Target&) {
   const size_t operands = plan.operands.size(), results = plan.results.size(), rank = static_cast<size_t>(plan.rank);
   if (plan.rank < 1 || plan.rank > 6)
     return {fmt::format("rank {} of a pointwise kernel; supported: 1 to 6", plan.rank)};
@@ -178,7 +178,7 @@ Support supports(const PointwisePlan& plan, const Target&) {
   return {};
 }
 
-Launch launch(const PointwisePlan& plan, const Target& target, PointwiseKernelArgs& args) {
+Launch launch(const PointwisePlan& plan, const X86Target& target, PointwiseKernelArgs& args) {
   int64_t items = args.sizes[0];
   for (int axis = 1; axis + 1 < plan.rank; ++axis) items *= args.sizes[static_cast<size_t>(axis)];
   const int64_t row = plan.rank > 1 ? args.sizes[static_cast<size_t>(plan.rank - 1)] : 1;
@@ -188,7 +188,7 @@ Launch launch(const PointwisePlan& plan, const Target& target, PointwiseKernelAr
   return {items, std::max<int64_t>(1, elements / std::max<int64_t>(1, row))};
 }
 
-std::string describe(const PointwisePlan& plan, const Target&) {
+std::string describe(const PointwisePlan& plan, const X86Target&) {
   const auto strided = std::ranges::count(plan.operands, PointwisePlan::Inner::strided, &PointwisePlan::Operand::inner);
   return fmt::format("{} loop{}{}", plan.rank, plan.rank == 1 ? "" : "s",
                      strided ? fmt::format(", {} strided operand{}", strided, strided == 1 ? "" : "s") : "");

@@ -9,7 +9,7 @@
 
 namespace hone {
 
-inline llvm::Function* emit_epilogue(Emitter& e, const std::string& symbol, const GemmPlan& plan,
+inline llvm::Function* emit_epilogue(X86Emitter& e, const std::string& symbol, const GemmPlan& plan,
                                      const GemmShape& shape) {
   return emit_epilogue(e, symbol, plan, SumTile{.vectors = shape.vectors, .integers = shape.integers()});
 }

@@ -10,8 +10,8 @@
 #include "base/multiples.h"
 #include "device/llvm/code_numbers.h"
 #include "device/llvm/code_stream.h"
-#include "device/x86/element_cost.h"
 #include "device/llvm/expr_emit.h"
+#include "device/x86/element_cost.h"
 #include "device/x86/quantize_bytes.h"
 #include "device/x86/quantize_loops.h"
 #include "device/x86/quantize_parts.h"
@@ -76,7 +76,7 @@ class StoredCodes {
   }
 
   QuantizeLoops& loops_;
-  Emitter& e_;
+  X86Emitter& e_;
   llvm::IRBuilder<>& b_;
   Value* const first_;
   const int planes_, bits_;
@@ -170,7 +170,7 @@ class Quantizer {
   }
 
   QuantizeLoops& loops_;
-  Emitter& e_;
+  X86Emitter& e_;
   llvm::IRBuilder<>& b_;
   StoredCodes codes_;
   Value* const counts_ = loops_.plan.counts ? cleared_counts() : nullptr;
@@ -239,7 +239,7 @@ class Unpacker {
   }
 
   QuantizeLoops& loops_;
-  Emitter& e_;
+  X86Emitter& e_;
   llvm::IRBuilder<>& b_;
   StoredCodes codes_;
   const CodeMeaning& meaning_ = code_meaning(loops_.format);
@@ -257,7 +257,7 @@ void reduce(QuantizeLoops& walk) {
   });
 }
 
-void emit(Emitter& e, const QuantizePlan& plan, const std::string& symbol, int) {
+void emit(X86Emitter& e, const QuantizePlan& plan, const std::string& symbol, int) {
   QuantizeLoops walk(e, plan, symbol);
   if (walk.reduces()) reduce(walk);
   else if (walk.unpacks()) Unpacker(walk).run();
@@ -278,13 +278,13 @@ Support adapt(const X86Device& device, const Lowering&, Prepared& prepared) {
   return {};
 }
 
-Support supports(const QuantizePlan& plan, const Target&) {
+Support supports(const QuantizePlan& plan, const X86Target&) {
   for (DType dtype : {plan.x, plan.result})
     if (compute_scalar(dtype) != Scalar::f32) return {fmt::format("elements of type {}", to_string(dtype))};
   return {};
 }
 
-Launch launch(const QuantizePlan& plan, const Target& target, QuantizeArgs& args) {
+Launch launch(const QuantizePlan& plan, const X86Target& target, QuantizeArgs& args) {
   const Format format = parse_format(plan.format);
   const QuantizePrograms programs = quantize_programs(format);
   double ns = plan.task == QuantizePlan::Task::unpack ? 0.4 : element_ns(programs.rounded, 2, target);
@@ -296,7 +296,7 @@ Launch launch(const QuantizePlan& plan, const Target& target, QuantizeArgs& args
   return {quantize_items(plan, target, args), std::max<int64_t>(1, static_cast<int64_t>(20000 / (ns * elements + 10)))};
 }
 
-std::string describe(const QuantizePlan& plan, const Target&) {
+std::string describe(const QuantizePlan& plan, const X86Target&) {
   return plan.task == QuantizePlan::Task::reduce ? fmt::format("the scale of {}, in parts", plan.format)
                                                  : fmt::format("elements in {}", plan.format);
 }

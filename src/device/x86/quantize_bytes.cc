@@ -74,7 +74,7 @@ class ByteGroups {
   }
 
   QuantizeLoops& loops_;
-  Emitter& e_;
+  X86Emitter& e_;
   llvm::IRBuilder<>& b_;
 };
 

@@ -4,19 +4,19 @@
 
 namespace hone {
 namespace {
-Values all_pointers(Emitter& e, const KernelFrame& frame) {
+Values all_pointers(X86Emitter& e, const KernelFrame& frame) {
   Values pointers;
   for (int i = 0; i <= place_of<&QuantizeArgs::counts>; ++i) pointers.push_back(e.kernel_pointer(frame, i));
   return pointers;
 }
-Values all_sizes(Emitter& e, const KernelFrame& frame) {
+Values all_sizes(X86Emitter& e, const KernelFrame& frame) {
   Values sizes;
   for (int i = 0; i <= place_of<&QuantizeArgs::part_count>; ++i) sizes.push_back(e.kernel_dim(frame, i));
   return sizes;
 }
 }  // namespace
 
-QuantizeLoops::QuantizeLoops(Emitter& emitter, const QuantizePlan& quantize_plan, const std::string& symbol)
+QuantizeLoops::QuantizeLoops(X86Emitter& emitter, const QuantizePlan& quantize_plan, const std::string& symbol)
     : e(emitter),
       b(emitter.b),
       plan(quantize_plan),

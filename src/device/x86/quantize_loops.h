@@ -15,9 +15,9 @@ class QuantizeLoops {
   using A = QuantizeArgs;
 
  public:
-  QuantizeLoops(Emitter& e, const QuantizePlan& plan, const std::string& symbol);  // begins the kernel
+  QuantizeLoops(X86Emitter& e, const QuantizePlan& plan, const std::string& symbol);  // begins the kernel
 
-  Emitter& e;
+  X86Emitter& e;
   llvm::IRBuilder<>& b;
   const QuantizePlan& plan;
   const Format format;

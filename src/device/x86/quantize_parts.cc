@@ -12,7 +12,7 @@ int64_t quantize_segment(const QuantizePlan& plan, const QuantizePrograms& progr
   return plan.task == QuantizePlan::Task::reduce && sums ? 1 << 16 : 1 << 12;
 }
 
-int64_t quantize_items(const QuantizePlan& plan, const Target& target, const QuantizeArgs& args) {
+int64_t quantize_items(const QuantizePlan& plan, const X86Target& target, const QuantizeArgs& args) {
   const Format format = parse_format(plan.format);
   switch (quantize_spans(format)) {
     case QuantizeSpans::whole:
@@ -25,7 +25,7 @@ int64_t quantize_items(const QuantizePlan& plan, const Target& target, const Qua
   CHECK(false);
 }
 
-QuantizeParts quantize_parts(QuantizePlan plan, const Target& target, const QuantizeArgs& args) {
+QuantizeParts quantize_parts(QuantizePlan plan, const X86Target& target, const QuantizeArgs& args) {
   const QuantizeStages stages = quantize_stages(parse_format(plan.format));
   if (stages.count == 0) return {};
   plan.task = QuantizePlan::Task::reduce;

@@ -12,7 +12,7 @@ namespace hone {
 // Elements of one work item where all elements are one span.
 int64_t quantize_segment(const QuantizePlan& plan, const QuantizePrograms& programs);
 
-int64_t quantize_items(const QuantizePlan& plan, const Target& target, const QuantizeArgs& args);
+int64_t quantize_items(const QuantizePlan& plan, const X86Target& target, const QuantizeArgs& args);
 
 // The kernels with task `reduce` that run before `next`, and what they leave for it.
 struct QuantizeParts {
@@ -20,6 +20,6 @@ struct QuantizeParts {
   int64_t count = 0;
   int64_t bytes = 0;
 };
-QuantizeParts quantize_parts(QuantizePlan next, const Target& target, const QuantizeArgs& args);
+QuantizeParts quantize_parts(QuantizePlan next, const X86Target& target, const QuantizeArgs& args);
 
 }  // namespace hone

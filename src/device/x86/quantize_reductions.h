@@ -59,7 +59,7 @@ class QuantizeReductions {
   llvm::Value* parts() const { return loops_.size<&QuantizeArgs::part_count>(); }
 
   QuantizeLoops& loops_;
-  Emitter& e_;
+  X86Emitter& e_;
   llvm::IRBuilder<>& b_;
   const QuantizePrograms& programs_;
   Values results_;

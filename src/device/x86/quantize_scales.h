@@ -30,7 +30,7 @@ class QuantizeScales {
 
   QuantizeLoops& loops_;
   QuantizeReductions& reductions_;
-  Emitter& e_;
+  X86Emitter& e_;
   llvm::IRBuilder<>& b_;
   const QuantizePrograms& programs_;
   Values values_, codes_, errors_;

@@ -19,7 +19,7 @@ using llvm::Value;
 
 class ResizeEmitter {
  public:
-  ResizeEmitter(Emitter& e, const ResizePlan& plan)
+  ResizeEmitter(X86Emitter& e, const ResizePlan& plan)
       : e_(e),
         plan_(plan),
         pixel_bytes_(plan.channels * size_bytes(plan.x)),
@@ -111,22 +111,22 @@ class ResizeEmitter {
     });
   }
 
-  Emitter& e_;
+  X86Emitter& e_;
   const ResizePlan& plan_;
   const int64_t pixel_bytes_;
   Value* const mask_;
 };
 
-void emit(Emitter& e, const ResizePlan& plan, const std::string& symbol, int) { ResizeEmitter(e, plan).run(symbol); }
+void emit(X86Emitter& e, const ResizePlan& plan, const std::string& symbol, int) { ResizeEmitter(e, plan).run(symbol); }
 
-Support supports(const ResizePlan& plan, const Target&) {
+Support supports(const ResizePlan& plan, const X86Target&) {
   for (DType dtype : {plan.x, plan.result})
     if (!has_machine_type(dtype) || compute_scalar(dtype) != Scalar::f32)
       return {fmt::format("places between elements of {}", to_string(dtype))};
   return {};
 }
 
-Launch launch(const ResizePlan& plan, const Target& target, ResizeArgs& args) {
+Launch launch(const ResizePlan& plan, const X86Target& target, ResizeArgs& args) {
   const int64_t rows = plan.any_plane ? args.row_places : plan.rows.places(),
                 columns = plan.any_plane ? args.column_places : plan.columns.places();
   const double vectors = static_cast<double>(plan.channels) / target.lanes() + 1;
@@ -134,7 +134,7 @@ Launch launch(const ResizePlan& plan, const Target& target, ResizeArgs& args) {
   return {args.images * rows, std::max<int64_t>(1, static_cast<int64_t>(20000 / std::max(ns, 1.0)))};
 }
 
-std::string describe(const ResizePlan& plan, const Target&) {
+std::string describe(const ResizePlan& plan, const X86Target&) {
   return fmt::format("{} x {} elements for each place, from tables", plan.rows.taps, plan.columns.taps);
 }
 

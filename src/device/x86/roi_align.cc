@@ -9,20 +9,20 @@
 namespace hone {
 namespace {
 
-Support supports(const RoiAlignPlan& plan, const Target&) {
+Support supports(const RoiAlignPlan& plan, const X86Target&) {
   if (plan.images != DType::i64 && plan.images != DType::i32)
     return {fmt::format("numbers of images of {}", to_string(plan.images))};
   return {};
 }
 
-Launch launch(const RoiAlignPlan& plan, const Target& target, RoiAlignArgs& args) {
+Launch launch(const RoiAlignPlan& plan, const X86Target& target, RoiAlignArgs& args) {
   const double places = static_cast<double>(args.bins_down * args.bins_across * plan.samples * plan.samples),
                vectors = static_cast<double>(plan.channels) / target.lanes() + 1;
   const double ns = places * (10 + 2 * vectors);
   return {args.region_count, std::max<int64_t>(1, static_cast<int64_t>(20000 / std::max(ns, 1.0)))};
 }
 
-std::string describe(const RoiAlignPlan& plan, const Target&) {
+std::string describe(const RoiAlignPlan& plan, const X86Target&) {
   return fmt::format("means of {0}x{0} places of {1} channels", plan.samples, plan.channels);
 }
 
@@ -30,7 +30,7 @@ using llvm::Value;
 
 class RoiAlignEmitter {
  public:
-  RoiAlignEmitter(Emitter& e, const RoiAlignPlan& plan) : e_(e), plan_(plan), pixel_bytes_(plan.channels * 4) {}
+  RoiAlignEmitter(X86Emitter& e, const RoiAlignPlan& plan) : e_(e), plan_(plan), pixel_bytes_(plan.channels * 4) {}
 
   void run(const std::string& symbol) {
     const KernelFrame frame = e_.begin_kernel(symbol);
@@ -141,13 +141,13 @@ class RoiAlignEmitter {
     });
   }
 
-  Emitter& e_;
+  X86Emitter& e_;
   const RoiAlignPlan& plan_;
   const int64_t pixel_bytes_;
   Value *height_ = nullptr, *width_ = nullptr;
 };
 
-void emit(Emitter& e, const RoiAlignPlan& plan, const std::string& symbol, int) {
+void emit(X86Emitter& e, const RoiAlignPlan& plan, const std::string& symbol, int) {
   RoiAlignEmitter(e, plan).run(symbol);
 }
 

@@ -10,10 +10,10 @@
 #include <limits>
 
 #include "base/multiples.h"
-#include "device/x86/element_cost.h"
-#include "device/x86/emitter.h"
 #include "device/llvm/expr_emit.h"
 #include "device/llvm/reduction.h"
+#include "device/x86/element_cost.h"
+#include "device/x86/emitter.h"
 #include "device/x86/x86_kernel.h"
 #include "kernels/columns/plan.h"
 #include "kernels/elements.h"
@@ -29,7 +29,7 @@ Reduction::Kind kind_of(const RowPlan::Step& step) { return static_cast<Reductio
 
 class RowEmitter {
  public:
-  RowEmitter(Emitter& e, const RowPlan& plan)
+  RowEmitter(X86Emitter& e, const RowPlan& plan)
       : e_(e), plan_(plan), operands_(plan.operands.size()), reductions_(plan.reductions.size()) {}
 
   void run(const std::string& symbol) {
@@ -271,7 +271,7 @@ class RowEmitter {
     }
   }
 
-  Emitter& e_;
+  X86Emitter& e_;
   const RowPlan& plan_;
   const size_t operands_, reductions_;
   KernelFrame frame_{};
@@ -280,9 +280,9 @@ class RowEmitter {
   Value* first_ = nullptr;  // of the row, among the elements of all
 };
 
-void emit(Emitter& e, const RowPlan& plan, const std::string& symbol, int) { RowEmitter(e, plan).run(symbol); }
+void emit(X86Emitter& e, const RowPlan& plan, const std::string& symbol, int) { RowEmitter(e, plan).run(symbol); }
 
-Support supports(const RowPlan& plan, const Target&) {
+Support supports(const RowPlan& plan, const X86Target&) {
   const size_t operands = plan.operands.size();
   if (operands + plan.results.size() + !plan.sums.empty() > RowArgs().values.size() ||
       plan.result_at(plan.results.size()) > RowArgs().strides.size())
@@ -297,7 +297,7 @@ Support supports(const RowPlan& plan, const Target&) {
   return {};
 }
 
-Launch launch(const RowPlan& plan, const Target& target, RowArgs& args) {
+Launch launch(const RowPlan& plan, const X86Target& target, RowArgs& args) {
   const int64_t rows = args.rows, length = args.length;
   Launch call{.items = rows};
   double ns = element_ns(plan.program, static_cast<int>(plan.results.size() + 2 * plan.sums.size()), target);
@@ -316,7 +316,7 @@ Launch launch(const RowPlan& plan, const Target& target, RowArgs& args) {
   return call;
 }
 
-std::string describe(const RowPlan& plan, const Target&) {
+std::string describe(const RowPlan& plan, const X86Target&) {
   const auto kept = std::ranges::count_if(plan.reductions, &RowPlan::Step::keep);
   const size_t sums = plan.sums.size();
   return fmt::format("{} pass{} over each row{}{}", plan.reductions.size() + 1, plan.reductions.empty() ? "" : "es",

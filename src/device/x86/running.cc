@@ -2,8 +2,8 @@
 #include <algorithm>
 
 #include "base/multiples.h"
-#include "device/x86/emitter.h"
 #include "device/llvm/reduction.h"
+#include "device/x86/emitter.h"
 #include "device/x86/x86_kernel.h"
 #include "kernels/elements.h"
 #include "kernels/running/plan.h"
@@ -15,7 +15,7 @@ using llvm::Value;
 
 class RunningEmitter {
  public:
-  RunningEmitter(Emitter& e, const RunningPlan& plan)
+  RunningEmitter(X86Emitter& e, const RunningPlan& plan)
       : e_(e), plan_(plan), bytes_(size_bytes(plan.dtype)), is_float_(is_float(compute_scalar(plan.dtype))) {}
 
   void run(const std::string& symbol) {
@@ -51,7 +51,7 @@ class RunningEmitter {
     Value* step = e_.times(inner, bytes_);
     Value* first = plan_.reverse ? e_.b.CreateMul(e_.b.CreateSub(length, e_.num(1)), step) : e_.num(0);
     if (plan_.reverse) step = e_.b.CreateNeg(step);
-    const Emitter::Moving moving[] = {{e_.at(x, first), step}, {e_.at(out, first), step}};
+    const X86Emitter::Moving moving[] = {{e_.at(x, first), step}, {e_.at(out, first), step}};
     const Values all = e_.walk(length, moving, {nothing()}, [&](const Values& at, const Values& before) {
       Value* total = joined(before[0], load(at[0], mask));
       if (!plan_.whole) store(plan_.exclusive ? before[0] : total, at[1], mask);
@@ -94,15 +94,17 @@ class RunningEmitter {
     else e_.store_elements(total, plan_.dtype, pointer, mask);
   }
 
-  Emitter& e_;
+  X86Emitter& e_;
   const RunningPlan& plan_;
   const int bytes_;
   const bool is_float_;
 };
 
-void emit(Emitter& e, const RunningPlan& plan, const std::string& symbol, int) { RunningEmitter(e, plan).run(symbol); }
+void emit(X86Emitter& e, const RunningPlan& plan, const std::string& symbol, int) {
+  RunningEmitter(e, plan).run(symbol);
+}
 
-Support supports(const RunningPlan& plan, const Target&) {
+Support supports(const RunningPlan& plan, const X86Target&) {
   if (!is_loadable(plan.dtype) || plan.dtype == DType::boolean)
     return {fmt::format("elements of type {}", to_string(plan.dtype))};
   if (plan.dtype == DType::f16 || plan.dtype == DType::bf16)
@@ -113,13 +115,13 @@ Support supports(const RunningPlan& plan, const Target&) {
 }
 
 // A step waits for the one before it, some four cycles.
-Launch launch(const RunningPlan&, const Target& target, RunningArgs& args) {
+Launch launch(const RunningPlan&, const X86Target& target, RunningArgs& args) {
   const double ns = 1.5 * static_cast<double>(args.length);
   return {.items = args.outer * ceil_div(args.inner, int64_t{target.lanes()}),
           .items_per_chunk = std::max<int64_t>(1, static_cast<int64_t>(20000 / (ns + 5)))};
 }
 
-std::string describe(const RunningPlan& plan, const Target& target) {
+std::string describe(const RunningPlan& plan, const X86Target& target) {
   constexpr const char* kNames[] = {"sums", "products", "maxima", "minima"};
   return fmt::format("{}{} of {}, {} at a time", plan.whole ? "" : "running ", kNames[static_cast<size_t>(plan.joins)],
                      to_string(plan.dtype), plan.single ? 1 : target.lanes());

@@ -2,7 +2,7 @@
 
 namespace hone {
 
-Values transpose_square(Emitter& e, Values rows) {
+Values transpose_square(X86Emitter& e, Values rows) {
   for (int step = e.lanes / 2; step > 0; step /= 2) {
     std::vector<int> low, high;
     for (int i = 0; i < e.lanes; ++i) {

@@ -7,6 +7,6 @@ namespace hone {
 
 // `lanes` vectors of `lanes` elements, rows and columns exchanged: butterflies, at each step of which blocks off the
 // diagonal of 2*step x 2*step squares change places.
-Values transpose_square(Emitter& e, Values rows);
+Values transpose_square(X86Emitter& e, Values rows);
 
 }  // namespace hone

@@ -12,21 +12,21 @@ namespace hone {
 using TilesByHeight = std::map<int64_t, llvm::Function*>;
 
 // Of those, the one for `height` rows; some other where there is none.
-llvm::Value* tile_of(Emitter& e, const TilesByHeight& tiles, llvm::Value* height);
+llvm::Value* tile_of(X86Emitter& e, const TilesByHeight& tiles, llvm::Value* height);
 
 // `count` strips of `low` rows, the first `taller` of `tall`, which is one more.
 struct TileStrips {
   llvm::Value *count, *taller, *tall, *low, *tall_tile, *low_tile;
 };
-llvm::Value* tallest(Emitter& e, const TileStrips& strips);  // their height, which the first has
-TileStrips cut_into_strips(Emitter& e, llvm::Value* rows, int most, const TilesByHeight& tiles);
+llvm::Value* tallest(X86Emitter& e, const TileStrips& strips);  // their height, which the first has
+TileStrips cut_into_strips(X86Emitter& e, llvm::Value* rows, int most, const TilesByHeight& tiles);
 // `tile` gives the tile of a height.
-TileStrips cut_into_strips(Emitter& e, llvm::Value* rows, int most,
+TileStrips cut_into_strips(X86Emitter& e, llvm::Value* rows, int most,
                            const std::function<llvm::Value*(llvm::Value*)>& tile);
-TileStrips select_strips(Emitter& e, llvm::Value* condition, const TileStrips& yes, const TileStrips& no);
+TileStrips select_strips(X86Emitter& e, llvm::Value* condition, const TileStrips& yes, const TileStrips& no);
 
 // Calls `strip` with a tile, its height and the row where it starts until all rows are covered; `done` strips are.
-void for_each_strip(Emitter& e, const TileStrips& strips,
+void for_each_strip(X86Emitter& e, const TileStrips& strips,
                     const std::function<void(llvm::Value*, llvm::Value*, llvm::Value*)>& strip,
                     llvm::Value* done = nullptr);
 

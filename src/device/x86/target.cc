@@ -102,7 +102,7 @@ const Microarchitecture& microarchitecture(std::string_view name) {
   fail("no rates are known of a microarchitecture \"{}\"", name);
 }
 
-Target::Target(Features features, const Microarchitecture& rates, const CacheSizes& caches)
+X86Target::X86Target(Features features, const Microarchitecture& rates, const CacheSizes& caches)
     : features_(features), rates_(&rates), l2_bytes_(caches.l2_bytes) {
   CHECK(features.has(Feature::avx2), "code needs AVX2");
   const auto add = [&](const DotUnit& unit) { units_[unit_count_++] = unit; };
@@ -120,29 +120,29 @@ Target::Target(Features features, const Microarchitecture& rates, const CacheSiz
   }
 }
 
-const DotUnit* Target::vector_unit(DType operands) const {
+const DotUnit* X86Target::vector_unit(DType operands) const {
   const auto fits = [&](const DotUnit& unit) { return unit.m == 1 && unit.a == operands && unit.b == operands; };
   const auto found = std::ranges::find_if(units(), fits);
   return found == units().end() ? nullptr : &*found;
 }
 
-const DotUnit* Target::tile_unit(DType a) const {
+const DotUnit* X86Target::tile_unit(DType a) const {
   const auto fits = [&](const DotUnit& unit) { return unit.m > 1 && unit.a == a; };
   const auto found = std::ranges::find_if(units(), fits);
   return found == units().end() ? nullptr : &*found;
 }
 
-const DotUnit* Target::byte_unit() const {
+const DotUnit* X86Target::byte_unit() const {
   const auto fits = [](const DotUnit& unit) { return unit.m == 1 && unit.b == DType::i8; };
   const auto found = std::ranges::find_if(units(), fits);
   return found == units().end() ? nullptr : &*found;
 }
 
-bool Target::operator==(const Target& other) const {
+bool X86Target::operator==(const X86Target& other) const {
   return features_ == other.features_ && rates_->name == other.rates_->name && l2_bytes_ == other.l2_bytes_;
 }
 
-Target parse_target(std::string_view text) {
+X86Target parse_target(std::string_view text) {
   size_t at = std::min(text.find_first_of("+-"), text.size());
   Features features = start(text, text.substr(0, at));
   while (at < text.size()) {
@@ -153,11 +153,11 @@ Target parse_target(std::string_view text) {
     features = text[at] == '+' ? features.with(f) : features.without(f);
     at = end;
   }
-  return Target(features);
+  return X86Target(features);
 }
 
 // From the level that differs in the fewest features, the lower of two.
-std::string to_string(const Target& target) {
+std::string to_string(const X86Target& target) {
   std::string shortest;
   int fewest = kFeatures + 1;
   for (const Level& level : levels()) {
@@ -175,16 +175,16 @@ std::string to_string(const Target& target) {
   return shortest;
 }
 
-Target host_target() {
+X86Target host_target() {
   const Features features = cpu_features();
   if (!features.has(Feature::avx2))
     fail("this CPU ({}) lacks AVX2 or FMA, which compiled code needs; use --backend reference", cpu_name());
-  return Target(features);
+  return X86Target(features);
 }
 
-std::vector<Target> target_levels() {
-  std::vector<Target> targets;
-  for (const Level& level : levels()) targets.push_back(Target(level.of_host));
+std::vector<X86Target> target_levels() {
+  std::vector<X86Target> targets;
+  for (const Level& level : levels()) targets.push_back(X86Target(level.of_host));
   return targets;
 }
 

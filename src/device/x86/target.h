@@ -33,10 +33,10 @@ struct Microarchitecture {
 const Microarchitecture& microarchitecture(const CpuModel& cpu);    // a cautious row for a CPU that the table lacks
 const Microarchitecture& microarchitecture(std::string_view name);  // throws Error when there is none
 
-class Target {
+class X86Target {
  public:
-  explicit Target(Features features, const Microarchitecture& rates = microarchitecture(cpu_model()),
-                  const CacheSizes& caches = cache_sizes());
+  explicit X86Target(Features features, const Microarchitecture& rates = microarchitecture(cpu_model()),
+                     const CacheSizes& caches = cache_sizes());
 
   std::string_view device() const { return "cpu"; }
   Features features() const { return features_; }
@@ -55,7 +55,7 @@ class Target {
   const DotUnit* byte_unit() const;         // the one that multiplies vectors of bytes, some with a sign; likewise
   bool emulates_tiles() const { return has(Feature::amx_emulated); }
 
-  bool operator==(const Target& other) const;
+  bool operator==(const X86Target& other) const;
 
  private:
   Features features_;
@@ -69,10 +69,10 @@ class Target {
 // "host-amx_bf16". A level has what this CPU has of: avx2, nothing else; avx512, all but avx512_bf16 and AMX;
 // avx512_bf16, all but AMX; amx, all. Features of AVX-512 may be written without "avx512_". Emulated ones may be added
 // on any CPU.
-Target parse_target(std::string_view text);   // throws Error for unknown names and for what this CPU lacks
-std::string to_string(const Target& target);  // of one for this CPU, as parse_target() takes it
+X86Target parse_target(std::string_view text);   // throws Error for unknown names and for what this CPU lacks
+std::string to_string(const X86Target& target);  // of one for this CPU, as parse_target() takes it
 
-Target host_target();                 // with all that this CPU has; throws Error when it lacks AVX2
-std::vector<Target> target_levels();  // of this CPU, lowest first; empty when it lacks AVX2
+X86Target host_target();                 // with all that this CPU has; throws Error when it lacks AVX2
+std::vector<X86Target> target_levels();  // of this CPU, lowest first; empty when it lacks AVX2
 
 }  // namespace hone

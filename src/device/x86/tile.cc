@@ -31,7 +31,7 @@ const GroupScales* scales_of(const TileSpec& s) {
 
 class TileBody {
  public:
-  TileBody(Emitter& e, const TileSpec& spec, llvm::Function* f)
+  TileBody(X86Emitter& e, const TileSpec& spec, llvm::Function* f)
       : e_(e),
         s_(spec),
         scales_(scales_of(spec)),
@@ -124,13 +124,13 @@ class TileBody {
     const int64_t segment = window_->segment, rows = pairs() ? (segment + 1) / 2 : quads() ? segment / 4 : segment;
     const int64_t w_step = rows * row_bytes();
     Value* down = window_->plane ? e_.num(window_->plane->a_step_y) : a_bytes_told_;
-    std::vector<Emitter::Moving> outer{{a, down}, {w, window_->segments_x * w_step}};
+    std::vector<X86Emitter::Moving> outer{{a, down}, {w, window_->segments_x * w_step}};
     if (fetched_) {
       fetched_bytes_ = e_.b.CreateUDiv(fetched_bytes_, e_.num(s_.k / segment));
       outer.emplace_back(fetched_, e_.times(fetched_bytes_, window_->segments_x));
     }
     return e_.walk(count, outer, sums, [&](const Values& p, const Values& before) {
-      std::vector<Emitter::Moving> inner{{p[0], window_->a_step_x}, {p[1], w_step}};
+      std::vector<X86Emitter::Moving> inner{{p[0], window_->a_step_x}, {p[1], w_step}};
       if (fetched_) inner.emplace_back(p[2], fetched_bytes_);
       return e_.walk(segments_x_, inner, before, [&](const Values& q, const Values& now) {
         if (fetched_) fetched_ = q[2];
@@ -216,9 +216,9 @@ class TileBody {
     const int64_t a_step = step * a_bytes();
     if (count) {
       const auto walk = [&](Value* a0, Value* w0, Value* times, int64_t each, const Values& before) {
-        const Emitter::Moving along =
-            s_.a_by_columns ? Emitter::Moving{a0, a_bytes_told_} : Emitter::Moving{a0, a_step};
-        const Emitter::Moving moving[] = {along, {w0, w_step}};
+        const X86Emitter::Moving along =
+            s_.a_by_columns ? X86Emitter::Moving{a0, a_bytes_told_} : X86Emitter::Moving{a0, a_step};
+        const X86Emitter::Moving moving[] = {along, {w0, w_step}};
         return e_.walk(times, moving, before, [&](const Values& p, Values now) {
           chain_ = 0;
           one_step(p[0], p[1], each, now);
@@ -239,7 +239,7 @@ class TileBody {
       if (kept) kept_ = e_.at(kept0, i * kept_step);
       one_step(e_.at(a0, i * a_step), e_.at(w0, i * w_step), each, now);
     };
-    std::vector<Emitter::Moving> moving{{a, unroll * a_step}, {w, unroll * w_step}};
+    std::vector<X86Emitter::Moving> moving{{a, unroll * a_step}, {w, unroll * w_step}};
     if (kept) moving.emplace_back(kept, unroll * kept_step);
     if (fetched_) moving.emplace_back(fetched_, e_.b.CreateUDiv(fetched_bytes_, e_.num(trips)));
     sums = e_.walk(e_.num(trips), moving, sums, [&](const Values& p, Values now) {
@@ -382,7 +382,7 @@ class TileBody {
     sum = e_.fma(x, y, sum);
   }
 
-  Emitter& e_;
+  X86Emitter& e_;
   const TileSpec& s_;
   const GroupScales* const scales_;     // null: none in the loop
   const TileWindow* const window_;      // null: one run of k
@@ -422,7 +422,7 @@ TileSpec tile_spec(const GemmShape& shape, const Format* format, int rows, int p
   return t;
 }
 
-llvm::Function* emit_tile(Emitter& e, const std::string& symbol, const TileSpec& spec) {
+llvm::Function* emit_tile(X86Emitter& e, const std::string& symbol, const TileSpec& spec) {
   const auto* plain = std::get_if<PlainPanels>(&spec.w);
   const bool quads = std::holds_alternative<QuadPanels>(spec.w);
   CHECK(quads == is_integer(spec.unit));

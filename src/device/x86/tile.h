@@ -80,6 +80,6 @@ TileSpec tile_spec(const GemmShape& shape, const Format* format, int rows, int p
 //
 // Rounding: sums are accumulated in f32, in an order that the number of chains decides and nothing else. The CPU's bf16
 // dot product treats subnormal operands as 0 and flushes subnormal results; everything else keeps them.
-llvm::Function* emit_tile(Emitter& e, const std::string& symbol, const TileSpec& spec);
+llvm::Function* emit_tile(X86Emitter& e, const std::string& symbol, const TileSpec& spec);
 
 }  // namespace hone

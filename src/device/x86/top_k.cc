@@ -17,7 +17,7 @@ using llvm::Value;
 
 class TopKEmitter {
  public:
-  TopKEmitter(Emitter& e, const TopKPlan& plan)
+  TopKEmitter(X86Emitter& e, const TopKPlan& plan)
       : e_(e),
         plan_(plan),
         bytes_(size_bytes(plan.dtype)),
@@ -165,7 +165,7 @@ class TopKEmitter {
     return f;
   }
 
-  Emitter& e_;
+  X86Emitter& e_;
   const TopKPlan& plan_;
   const int bytes_;
   llvm::Type *const half_, *const whole_;
@@ -173,15 +173,15 @@ class TopKEmitter {
   Value *length_ = nullptr, *inner_ = nullptr, *k_ = nullptr;
 };
 
-void emit(Emitter& e, const TopKPlan& plan, const std::string& symbol, int) { TopKEmitter(e, plan).run(symbol); }
+void emit(X86Emitter& e, const TopKPlan& plan, const std::string& symbol, int) { TopKEmitter(e, plan).run(symbol); }
 
-Support supports(const TopKPlan& plan, const Target&) {
+Support supports(const TopKPlan& plan, const X86Target&) {
   if (!has_machine_type(plan.dtype)) return {fmt::format("elements of type {}", to_string(plan.dtype))};
   return {};
 }
 
 // Each element is compared with the least of those kept; these are a heap, which is sorted at the end.
-Launch launch(const TopKPlan& plan, const Target&, TopKArgs& args) {
+Launch launch(const TopKPlan& plan, const X86Target&, TopKArgs& args) {
   const auto length = static_cast<double>(args.length), k = static_cast<double>(args.k);
   const double ns = plan.one ? 1.5 * length : 2 * length + 5 * k * std::log2(k + 2);
   return {.items = args.outer * args.inner,
@@ -189,7 +189,7 @@ Launch launch(const TopKPlan& plan, const Target&, TopKArgs& args) {
           .scratch_bytes = plan.one ? 0 : args.k * plan.key_bytes()};
 }
 
-std::string describe(const TopKPlan& plan, const Target&) {
+std::string describe(const TopKPlan& plan, const X86Target&) {
   return fmt::format("the {} {} of an axis", plan.largest ? "largest" : "smallest", to_string(plan.dtype));
 }
 

@@ -21,7 +21,7 @@ constexpr int64_t kTransposeSquares = 64;  // of an item: about 4 us
 
 class TransposeEmitter {
  public:
-  TransposeEmitter(Emitter& e, const TransposePlan& plan)
+  TransposeEmitter(X86Emitter& e, const TransposePlan& plan)
       : e_(e),
         plan_(plan),
         dtype_(plan.element_bytes == 4   ? DType::u32
@@ -107,12 +107,12 @@ class TransposeEmitter {
     }
   }
 
-  Emitter& e_;
+  X86Emitter& e_;
   const TransposePlan& plan_;
   const DType dtype_;
 };
 
-void emit(Emitter& e, const TransposePlan& plan, const std::string& symbol, int) {
+void emit(X86Emitter& e, const TransposePlan& plan, const std::string& symbol, int) {
   TransposeEmitter(e, plan).run(symbol);
 }
 
@@ -127,19 +127,19 @@ Support adapt(const X86Device& device, const Lowering&, Prepared& prepared) {
   return {};
 }
 
-Support supports(const TransposePlan& plan, const Target&) {
+Support supports(const TransposePlan& plan, const X86Target&) {
   if (plan.element_bytes != 1 && plan.element_bytes != 2 && plan.element_bytes != 4)
     return {fmt::format("squares of elements of {} bytes", plan.element_bytes)};
   return {};
 }
 
-Launch launch(const TransposePlan&, const Target& target, TransposeKernelArgs& args) {
+Launch launch(const TransposePlan&, const X86Target& target, TransposeKernelArgs& args) {
   const int64_t lanes = target.lanes();
   return {.items = args.planes * ceil_div(args.rows, kTransposeSquares * lanes) * ceil_div(args.columns, lanes),
           .items_per_chunk = 4};
 }
 
-std::string describe(const TransposePlan& plan, const Target&) {
+std::string describe(const TransposePlan& plan, const X86Target&) {
   return fmt::format("squares of {}-byte elements in registers", plan.element_bytes);
 }
 

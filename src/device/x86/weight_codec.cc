@@ -60,12 +60,12 @@ bool differences_exact_in_bf16(const WeightCodec& c) {
 }
 
 // Codes that are looked up; a zero point widens what is looked up by a bit, and AVX2 permutes 16 entries.
-bool looked_up(const WeightCodec& c, const Target& target) {
+bool looked_up(const WeightCodec& c, const X86Target& target) {
   const int most = !target.avx512() ? 4 : 6;
   return c.pairs && c.bits + (c.zero_point_bytes && target.avx512() ? 1 : 0) <= most;
 }
 
-void choose_decode(WeightCodec& c, const Target& target) {
+void choose_decode(WeightCodec& c, const X86Target& target) {
   if (looked_up(c, target)) {
     c.decode = Decode::words;
     if (target.avx512() && c.planes.size() > 1) {
@@ -81,7 +81,7 @@ void choose_decode(WeightCodec& c, const Target& target) {
   }
 }
 
-void choose_codes(WeightCodec& c, const Target& target) {
+void choose_codes(WeightCodec& c, const X86Target& target) {
   c.stored_bits = c.bits == 7 ? 8 : c.bits;  // three planes would cost more than the bit
   c.planes = planes_of_width(c.stored_bits);
   if (c.bits > 8) return;
@@ -107,7 +107,7 @@ void choose_scales(WeightCodec& c) {
   });
 }
 
-WeightCodec make_codec(const Format& format, const Target& target) {
+WeightCodec make_codec(const Format& format, const X86Target& target) {
   CHECK(prepackable(format).supported(), "{}", to_string(format));
   WeightCodec c{code_meaning(format)};
   choose_codes(c, target);
@@ -161,7 +161,7 @@ ScaleGrid scale_grid(const Format& format) {
   CHECK(false);
 }
 
-std::shared_ptr<const WeightCodec> weight_codec(const Format& format, const Target& target) {
+std::shared_ptr<const WeightCodec> weight_codec(const Format& format, const X86Target& target) {
   static std::mutex mutex;
   static std::map<std::pair<std::string, uint32_t>, std::shared_ptr<const WeightCodec>> known;
   const std::lock_guard lock(mutex);

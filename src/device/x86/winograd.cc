@@ -4,8 +4,8 @@
 
 #include "device/x86/conv/winograd_shape.h"
 #include "device/x86/copy.h"
-#include "device/x86/product_epilogue.h"
 #include "device/x86/plane.h"
+#include "device/x86/product_epilogue.h"
 #include "device/x86/strips.h"
 #include "device/x86/tile.h"
 
@@ -20,7 +20,7 @@ static_assert(shares_epilogue<&A::rows, &A::epilogue>());
 // y = m x for vectors x, with what ± pairs of columns or rows have in common computed once.
 class LinearMap {
  public:
-  LinearMap(Emitter& e, const Matrix& m, const Values& x) : e_(e), rows_(m.size()) {
+  LinearMap(X86Emitter& e, const Matrix& m, const Values& x) : e_(e), rows_(m.size()) {
     std::vector<bool> paired(x.size());
     for (size_t i = 0; i < x.size(); ++i) {
       for (size_t j = i + 1; j < x.size() && !paired[i]; ++j)
@@ -98,7 +98,7 @@ class LinearMap {
     return total;
   }
 
-  Emitter& e_;
+  X86Emitter& e_;
   size_t rows_;
   std::vector<Term> terms_;
 };
@@ -106,7 +106,7 @@ class LinearMap {
 // m x mᵀ for a square of vectors that are loaded and stored one at a time: load(row, column), store(row, column, y).
 // Loops keep the code a sixth of what it would be; what is between lies on the stack.
 template <class Load, class Store>
-void transform_square(Emitter& e, const Matrix& m, Value* stack, Load load, Store store) {
+void transform_square(X86Emitter& e, const Matrix& m, Value* stack, Load load, Store store) {
   const auto side = static_cast<int64_t>(m[0].size()), out = static_cast<int64_t>(m.size());
   const int64_t vector = int64_t{e.lanes} * 4;
   e.loop(e.num(0), e.num(side), 1, {}, [&](Value* c, const Values&) {
@@ -129,7 +129,7 @@ void transform_square(Emitter& e, const Matrix& m, Value* stack, Load load, Stor
 
 class WinogradKernel {
  public:
-  WinogradKernel(Emitter& e, const ConvPlan& plan, const std::string& symbol, int shrink)
+  WinogradKernel(X86Emitter& e, const ConvPlan& plan, const std::string& symbol, int shrink)
       : e_(e), plan_(plan), w_(plan.window), symbol_(symbol), s_(winograd_shape(plan, e.target, shrink)) {}
 
   void emit() {
@@ -296,7 +296,7 @@ class WinogradKernel {
   void products(Value* panel, Value* count) {
     Value* w = e_.at(e_.pointer<&A::w>(frame_), e_.times(panel, s_.w->products() * s_.gemm.panel_bytes()));
     const TileStrips strips = cut_into_strips(e_, count, s_.gemm.rows, tiles_);
-    const Emitter::Moving moving[] = {
+    const X86Emitter::Moving moving[] = {
         {frame_.scratch, s_.data_plane}, {w, s_.gemm.panel_bytes()}, {sums_, s_.sums_plane}};
     Value* fetched_per_row = e_.b.CreateUDiv(e_.num(s_.gemm.panel_bytes()), count);  // of the next product's weights
     e_.walk(e_.num(s_.w->products()), moving, {}, [&](const Values& p, const Values&) {
@@ -336,7 +336,7 @@ class WinogradKernel {
     });
   }
 
-  Emitter& e_;
+  X86Emitter& e_;
   const ConvPlan& plan_;
   const PlaneWindow& w_;
   const std::string symbol_;
@@ -351,7 +351,7 @@ class WinogradKernel {
 
 }  // namespace
 
-void emit_winograd(Emitter& e, const ConvPlan& plan, const std::string& symbol, int shrink) {
+void emit_winograd(X86Emitter& e, const ConvPlan& plan, const std::string& symbol, int shrink) {
   WinogradKernel(e, plan, symbol, shrink).emit();
 }
 

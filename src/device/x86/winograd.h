@@ -8,6 +8,6 @@
 
 namespace hone {
 
-void emit_winograd(Emitter& e, const ConvPlan& plan, const std::string& symbol, int shrink);
+void emit_winograd(X86Emitter& e, const ConvPlan& plan, const std::string& symbol, int shrink);
 
 }  // namespace hone

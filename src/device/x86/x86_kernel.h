@@ -11,10 +11,9 @@
 namespace hone {
 
 class X86Emitter;
-using Emitter = X86Emitter;
 
 // The emitter of a module that is emitted for an x86 CPU.
-X86Emitter& x86_emitter(LlvmEmitter& e);
+X86Emitter& x86_emitter(Emitter& e);
 
 using KernelFn = void (*)(const KernelArgs* args, int64_t begin, int64_t end, std::byte* scratch);
 
@@ -26,22 +25,22 @@ struct X86KernelDef : LlvmKernel {};
 template <class Plan, class Args>
 struct X86KernelClass {
   Given<Support(const X86Device&, const Lowering&, Prepared&)> adapt = {};
-  Given<Support(const Plan&, const Target&)> supports;
-  Given<Launch(const Plan&, const Target&, Args&)> launch;
-  Given<std::string(const Plan&, const Target&)> describe;
-  Given<void(Emitter&, const Plan&, const std::string&, int)> emit;
-  Given<bool(const Plan&, const Target&, int)> can_shrink = {};
-  Given<KernelSpeed(const Plan&, const Target&)> speed = {};
-  Given<std::string(const Plan&, const Target&)> prepack_key = {};
-  Given<int64_t(const Plan&, const Target&)> prepacked_bytes = {};
-  Given<void(const Plan&, const Target&, const Tensor&, int, std::byte*)> prepack = {};
+  Given<Support(const Plan&, const X86Target&)> supports;
+  Given<Launch(const Plan&, const X86Target&, Args&)> launch;
+  Given<std::string(const Plan&, const X86Target&)> describe;
+  Given<void(X86Emitter&, const Plan&, const std::string&, int)> emit;
+  Given<bool(const Plan&, const X86Target&, int)> can_shrink = {};
+  Given<KernelSpeed(const Plan&, const X86Target&)> speed = {};
+  Given<std::string(const Plan&, const X86Target&)> prepack_key = {};
+  Given<int64_t(const Plan&, const X86Target&)> prepacked_bytes = {};
+  Given<void(const Plan&, const X86Target&, const Tensor&, int, std::byte*)> prepack = {};
   using PlanType = Plan;
   using ArgsType = Args;
   using DeviceType = X86Device;
-  using ToldType = Target;
+  using ToldType = X86Target;
 };
 template <>
-inline const Target& told_of<Target>(const Device& device) {
+inline const X86Target& told_of<X86Target>(const Device& device) {
   return target_of(device);
 }
 
@@ -52,7 +51,7 @@ constexpr X86KernelDef x86_kernel() {
   using Plan = typename std::remove_cvref_t<decltype(Class)>::PlanType;
   static_assert(Class.emit.is_given, "a class has code");
   X86KernelDef def{LlvmKernel{implementation<Class>()}};
-  def.emit = [](LlvmEmitter& e, const KernelPlan& p, const std::string& symbol, int shrink) {
+  def.emit = [](Emitter& e, const KernelPlan& p, const std::string& symbol, int shrink) {
     Class.emit.call(x86_emitter(e), p.get<Plan>(), symbol, shrink);
   };
   def.can_shrink = [](const Device&, const KernelPlan&, int) { return false; };
@@ -64,15 +63,17 @@ constexpr X86KernelDef x86_kernel() {
 }
 
 // The same as of a device with this target.
-inline Support supports(const KernelPlan& plan, const Target& target) { return supports(X86Device(target), plan); }
-inline Launch launch(const KernelPlan& plan, const Target& target, KernelArgs& args) {
+inline Support supports(const KernelPlan& plan, const X86Target& target) { return supports(X86Device(target), plan); }
+inline Launch launch(const KernelPlan& plan, const X86Target& target, KernelArgs& args) {
   return launch(X86Device(target), plan, args);
 }
-inline std::string describe(const KernelPlan& plan, const Target& target) { return describe(X86Device(target), plan); }
-inline Buffer lay_out(const KernelPlan& plan, const Target& target, const Tensor& weights, int threads) {
+inline std::string describe(const KernelPlan& plan, const X86Target& target) {
+  return describe(X86Device(target), plan);
+}
+inline Buffer lay_out(const KernelPlan& plan, const X86Target& target, const Tensor& weights, int threads) {
   return lay_out(X86Device(target), plan, weights, threads);
 }
-inline Buffer lay_out(const KernelPlan& plan, const Target& target, const Tensor& weights, int threads,
+inline Buffer lay_out(const KernelPlan& plan, const X86Target& target, const Tensor& weights, int threads,
                       const PanelMemory& memory) {
   return lay_out(X86Device(target), plan, weights, threads, memory);
 }

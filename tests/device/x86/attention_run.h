@@ -54,7 +54,7 @@ inline AttentionPlan plan_of(const AttentionCase& c) {
           .scale = 0.3f};
 }
 
-inline std::vector<float> run(const AttentionCase& c, const AttentionInputs& in, const Target& target, int64_t chunk,
+inline std::vector<float> run(const AttentionCase& c, const AttentionInputs& in, const X86Target& target, int64_t chunk,
                               bool& intact) {
   const AttentionPlan plan = plan_of(c);
   const int64_t q_row = c.heads * c.head_dim, kv_row = c.kv_heads * c.head_dim;

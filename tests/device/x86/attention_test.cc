@@ -48,7 +48,7 @@ Row weights_of(const AttentionCase& c, const AttentionInputs& in, const std::vec
   return row;
 }
 
-void check(const AttentionCase& c, const Target& target, uint64_t seed, int64_t chunk = 0) {
+void check(const AttentionCase& c, const X86Target& target, uint64_t seed, int64_t chunk = 0) {
   Philox rng(seed);
   const AttentionInputs in = random_inputs(c, rng);
   bool intact = false;
@@ -80,7 +80,7 @@ void check(const AttentionCase& c, const Target& target, uint64_t seed, int64_t 
 }
 
 TEST(Attention, LengthsAndHeadSizesAroundTheTile) {
-  for (const Target& target : test_targets())
+  for (const X86Target& target : test_targets())
     for (DType dtype : {DType::f32, DType::bf16})
       for (auto [queries, keys, head_dim] : {std::tuple<int64_t, int64_t, int>{1, 1, 1},
                                              {8, 16, 32},
@@ -93,14 +93,14 @@ TEST(Attention, LengthsAndHeadSizesAroundTheTile) {
 }
 
 TEST(Attention, MasksOfEveryBroadcast) {
-  for (const Target& target : test_targets())
+  for (const X86Target& target : test_targets())
     for (const std::vector<int64_t>& shape :
          {std::vector<int64_t>{1, 1, 1, 19}, {2, 1, 1, 19}, {2, 1, 10, 19}, {1, 3, 10, 19}, {2, 3, 10, 19}})
       check({.batches = 2, .queries = 10, .keys = 19, .heads = 3, .kv_heads = 3, .mask_shape = shape}, target, 2);
 }
 
 TEST(Attention, CausalSeesTheKeysUpToItsOwnPosition) {
-  for (const Target& target : test_targets())
+  for (const X86Target& target : test_targets())
     for (auto [queries, keys] : {std::pair<int64_t, int64_t>{21, 21}, {5, 40}, {40, 40}})
       check({.queries = queries, .keys = keys, .heads = 2, .kv_heads = 2, .head_dim = 16, .causal = true}, target, 3);
 }
@@ -110,7 +110,7 @@ TEST(Attention, QueriesBeforeEveryKeyGiveNanAsInTheReference) {
 }
 
 TEST(Attention, HeadsOfQueriesShareHeadsOfKeys) {
-  for (const Target& target : test_targets())
+  for (const X86Target& target : test_targets())
     check({.batches = 2,
            .queries = 6,
            .keys = 20,
@@ -125,7 +125,7 @@ TEST(Attention, HeadsOfQueriesShareHeadsOfKeys) {
 // Several blocks of keys, rows that no vector divides, more sums than registers; queries that are some together, one
 // that is left over, and a few.
 TEST(Attention, FewQueriesReadKeysAndValuesInTheirRows) {
-  for (const Target& target : test_targets())
+  for (const X86Target& target : test_targets())
     for (DType dtype : {DType::f32, DType::bf16})
       for (auto [queries, keys, kv_heads, head_dim] : {std::tuple<int64_t, int64_t, int, int>{1, 700, 2, 64},
                                                        {3, 301, 4, 20},
@@ -201,7 +201,7 @@ TEST(Attention, AnySplitOfTheItemsGivesTheSameBits) {
 
 TEST(Attention, LongKeysOfFewQueriesMakeWorkForManyThreads) {
   const AttentionPlan plan{.heads = 32, .kv_heads = 8, .head_dim = 128, .value_dim = 128, .splits = true};
-  for (const Target& target : test_targets()) {
+  for (const X86Target& target : test_targets()) {
     const auto launched = [&](int64_t queries, int64_t keys) {
       KernelArgs args = to_args(AttentionArgs{.batches = 1, .queries = queries, .keys = keys});
       const int64_t items = launch(plan, target, args).items;

@@ -29,13 +29,13 @@ inline BlockGemmPlan plan_of(const Tensor& x, const Tensor& w) {
 }
 
 // Many rows go through tiles where the target has some.
-inline BlockGemmPlan plan_of(const Tensor& x, const Tensor& w, const Target& target) {
+inline BlockGemmPlan plan_of(const Tensor& x, const Tensor& w, const X86Target& target) {
   BlockGemmPlan plan = plan_of(x, w);
   plan.by_tiles = fits_tiles(plan, target);
   return plan;
 }
 
-inline Tensor computed(const BlockGemmPlan& plan, const Target& target, const Tensor& x, const Tensor& w,
+inline Tensor computed(const BlockGemmPlan& plan, const X86Target& target, const Tensor& x, const Tensor& w,
                        int64_t chunk) {
   CompiledPlan kernel(plan, target);
   const Buffer panels = lay_out(plan, target, w, 2);

@@ -12,14 +12,15 @@ namespace {
 
 using namespace test;
 
-std::vector<Target> targets() {
-  std::vector<Target> all = test_targets();
-  for (const Target& level : target_levels()) all.push_back(Target(level.features().with(Feature::vnni_emulated)));
+std::vector<X86Target> targets() {
+  std::vector<X86Target> all = test_targets();
+  for (const X86Target& level : target_levels())
+    all.push_back(X86Target(level.features().with(Feature::vnni_emulated)));
   return all;
 }
-std::vector<Target> targets_with_tiles() {
-  std::vector<Target> all;
-  for (const Target& target : test_targets()) all.push_back(with_emulated_tiles(target));
+std::vector<X86Target> targets_with_tiles() {
+  std::vector<X86Target> all;
+  for (const X86Target& target : test_targets()) all.push_back(with_emulated_tiles(target));
   return all;
 }
 
@@ -35,7 +36,7 @@ constexpr Formats kFormats[] = {
 
 TEST(BlockGemm, HasTheBitsOfItsDefinition) {
   size_t number = 0;
-  for (const Target& target : targets())
+  for (const X86Target& target : targets())
     for (const Formats& formats : kFormats) {
       ++number;
       for (const auto& [m, n, k] : std::vector<std::array<int64_t, 3>>{
@@ -52,7 +53,7 @@ TEST(BlockGemm, HasTheBitsOfItsDefinition) {
 
 TEST(BlockGemm, OfManyRowsInAnyPieces) {
   Philox rng(1);
-  for (const Target& target : targets())
+  for (const X86Target& target : targets())
     for (const Formats& formats : {Formats{"mxint8", "mxint8"}, Formats{"i8", "int4.g32"}}) {
       const Tensor x = activations(rng, {205, 100}, formats.x), w = random_packed(rng, {90, 100}, formats.w);
       const Tensor wanted = defined(x, w);
@@ -65,7 +66,7 @@ TEST(BlockGemm, OfManyRowsInAnyPieces) {
 TEST(BlockGemm, OfManyRowsByTiles) {
   Philox rng(3);
   int64_t chunk = 0;
-  for (const Target& target : targets_with_tiles())
+  for (const X86Target& target : targets_with_tiles())
     for (const Formats& formats :
          {Formats{"mxint8", "mxint8"}, {"mxint8", "mxint4"}, {"bfp8.g32", "bfp5.g96"}, {"mxint8", "mxint3"}})
       for (const auto& [m, n, k] :
@@ -96,7 +97,7 @@ Tensor scaled(Philox& rng, int64_t rows, Scale scale) {
   return Tensor::packed(*plain.format(), plain.shape(), buffer(planes.codes), buffer(planes.scales), {}, {});
 }
 
-void expect_numbers(const Tensor& x, const Tensor& w, const Target& target) {
+void expect_numbers(const Tensor& x, const Tensor& w, const X86Target& target) {
   const std::vector<float> wanted = defined(x, w).to_floats(),
                            got = computed(plan_of(x, w, target), target, x, w, 0).to_floats();
   for (size_t i = 0; i < wanted.size(); ++i)
@@ -110,7 +111,7 @@ TEST(BlockGemm, ReadsAllScales) {
   const Tensor x = scaled(rng, 64, any), w = scaled(rng, 70, any);
   const std::vector<float> wanted = defined(x, w).to_floats();
   EXPECT_GT(std::ranges::count_if(wanted, [](float v) { return std::isnan(v); }), 64 + 60);
-  for (const Target& target : targets()) expect_numbers(x, w, target);
+  for (const X86Target& target : targets()) expect_numbers(x, w, target);
 }
 
 // Tiles take some rows and panels, vectors the others: of scales beyond what bf16 sums keep, but not of groups of zeros
@@ -119,7 +120,7 @@ TEST(BlockGemm, OfScalesThatTilesCannotTakeIsMultipliedByVectors) {
   Philox rng(4);
   const auto plain = [](int64_t i) { return i % 37 == 5 ? 0 : i % 141 == 7 ? 255 : 100 + i % 50; };
   const auto far = [](int64_t end) { return [=](int64_t i) { return i == 50 ? end : 120 + i % 10; }; };
-  for (const Target& target : targets_with_tiles()) {
+  for (const X86Target& target : targets_with_tiles()) {
     expect_numbers(scaled(rng, 60, plain), scaled(rng, 70, plain), target);
     for (int64_t end : {1, 30, 190, 254}) {
       expect_numbers(scaled(rng, 290, far(end)), scaled(rng, 33, plain), target);

@@ -111,11 +111,12 @@ TEST_F(Cache, AFileUnderAnotherKeysNameIsForeign) {
 TEST_F(Cache, KeysDifferByPlanAndLevel) {
   EXPECT_EQ(object_key("a", code_target(parse_target("avx2"))), object_key("a", code_target(parse_target("avx2"))));
   EXPECT_NE(object_key("a", code_target(parse_target("avx2"))), object_key("b", code_target(parse_target("avx2"))));
-  EXPECT_NE(object_key("a", code_target(parse_target("avx2"))), object_key("a", code_target(Target(Features().with(Feature::avx512)))));
+  EXPECT_NE(object_key("a", code_target(parse_target("avx2"))),
+            object_key("a", code_target(X86Target(Features().with(Feature::avx512)))));
   // Each feature, rates, and the cache by whose size attention divides its scratch.
   const Features avx512 = Features().with(Feature::avx512);
   const auto key = [](Features features, const char* rates, int64_t l2_bytes) {
-    return object_key("a", code_target(Target(features, microarchitecture(rates), {.l2_bytes = l2_bytes})));
+    return object_key("a", code_target(X86Target(features, microarchitecture(rates), {.l2_bytes = l2_bytes})));
   };
   std::set<std::string> keys{key(avx512, "intel", 1 << 20).hex(), key(avx512, "zen4", 1 << 20).hex(),
                              key(avx512, "intel", 2 << 20).hex()};
@@ -256,9 +257,8 @@ TEST_F(Cache, WhatAModelBundlesIsNotKeptOnDisk) {
   X86Compiler first(host_target(), {.threads = 1, .cache_folder = {}, .keep_objects = true});
   const KernelPlan plans[] = {plan(2)};
   first.compile(plans);
-  X86Compiler second(host_target(), {.threads = 1,
-                        .cache_folder = (folder_ / "cache").string(),
-                        .bundled = {first.bundle()}});
+  X86Compiler second(host_target(),
+                     {.threads = 1, .cache_folder = (folder_ / "cache").string(), .bundled = {first.bundle()}});
   second.compile(plans);
   EXPECT_EQ(second.statistics().bundled, 1);
   EXPECT_FALSE(fs::exists(folder_ / "cache") && !fs::is_empty(folder_ / "cache"));

@@ -133,7 +133,7 @@ TEST(CodeMeaning, TensorsAndRowsOfEveryCodeDecodeAsTheFormatHasThem) {
     unpack(format, shape, view, want);
     std::vector<int64_t> ids;
     for (int64_t row = 0; row < rows; ++row) ids.push_back(row);
-    for (const Target& target : test_targets()) {
+    for (const X86Target& target : test_targets()) {
       CompiledPacker(target, {.threads = 1, .cache_folder = {}}).unpack(format, shape, view, unpacked);
       const GatherArgs args{.table = planes.codes.data(),
                             .scales = planes.scales.data(),

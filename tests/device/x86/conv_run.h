@@ -38,7 +38,7 @@ inline ConvPlan plan_of(const ConvCase& c, DType a, DType w) {
 }
 
 // As lowering makes it.
-inline ConvPlan for_target(ConvPlan plan, const Target& target) {
+inline ConvPlan for_target(ConvPlan plan, const X86Target& target) {
   plan.product.by_tiles = plan.method == ConvPlan::Method::direct && fits_tiles(plan, target);
   return plan;
 }
@@ -80,7 +80,7 @@ struct ConvResult {
 
 // On the plane of `window`; for a plan for any plane, `args` have its sizes, and for one with a code outside it, that.
 inline ConvResult run(CompiledPlan& kernel, const ConvPlan& plan, const PlaneWindow& window, ConvArgs args,
-                      const Target& target, int64_t images, const Tensor& x, const Tensor& w, int64_t chunk = 0) {
+                      const X86Target& target, int64_t images, const Tensor& x, const Tensor& w, int64_t chunk = 0) {
   const Buffer weights = lay_out(plan, target, w, 1);
   const int64_t rows = images * window.out_height * window.out_width;
   Guarded out(static_cast<size_t>(rows * plan.groups * plan.product.n) * 4),
@@ -93,7 +93,7 @@ inline ConvResult run(CompiledPlan& kernel, const ConvPlan& plan, const PlaneWin
   return {{values.begin(), values.end()}, out.intact() && in.intact()};
 }
 
-inline ConvResult run(const ConvPlan& plan, const Target& target, int64_t images, const Tensor& x, const Tensor& w,
+inline ConvResult run(const ConvPlan& plan, const X86Target& target, int64_t images, const Tensor& x, const Tensor& w,
                       int64_t chunk = 0) {
   const ConvPlan chosen = for_target(plan, target);
   CompiledPlan kernel(chosen, target);

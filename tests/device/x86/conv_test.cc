@@ -91,7 +91,7 @@ TEST(Conv, OddShapesStayWithinTheBoundAndTheirMemory) {
       const Tensor x = random_tensor(dtype, x_shape(c), rng), w = random_tensor(dtype, w_shape(c), rng);
       const ConvPlan plan = plan_of(c, dtype, dtype);
       const std::vector<Products> want = reference(plan, c.images, x, w);
-      for (const Target& target : test_targets()) {
+      for (const X86Target& target : test_targets()) {
         const ConvResult got = run(plan, target, c.images, x, w);
         ASSERT_EQ(first_fault(got.values, want, plan.product.k), "")
             << name_of(target) << " " << hone::to_string(dtype) << " " << to_string(c);
@@ -106,7 +106,7 @@ TEST(Conv, SmallIntegersAreExactHoweverItemsAreHandedOut) {
     const Tensor x = small_integers(DType::f32, x_shape(c), rng), w = small_integers(DType::f32, w_shape(c), rng);
     const ConvPlan plan = plan_of(c, DType::f32, DType::f32);
     const std::vector<Products> want = reference(plan, c.images, x, w);
-    for (const Target& target : test_targets())
+    for (const X86Target& target : test_targets())
       for (int64_t chunk : {0, 1, 3}) {
         const ConvResult got = run(plan, target, c.images, x, w, chunk);
         for (size_t i = 0; i < want.size(); ++i)
@@ -125,7 +125,7 @@ TEST(Conv, PackedWeightsOfEveryKindOfScale) {
       ConvPlan plan = plan_of(c, DType::bf16, DType::f32);
       plan.product.w_format = hone::to_string(*w.format());
       const std::vector<Products> want = reference(plan, c.images, x, unpack(w));
-      for (const Target& target : test_targets())
+      for (const X86Target& target : test_targets())
         ASSERT_EQ(first_fault(run(plan, target, c.images, x, w).values, want, plan.product.k), "")
             << format << " " << name_of(target) << " " << to_string(c);
     }
@@ -142,7 +142,7 @@ TEST(Conv, PackedWeightsThatFillThePanelInScratchAreWholeSums) {
     ConvPlan plan = plan_of(c, DType::f32, DType::f32);
     plan.product.w_format = hone::to_string(*w.format());
     const std::vector<Products> want = reference(plan, c.images, x, unpack(w));
-    for (const Target& target : test_targets())
+    for (const X86Target& target : test_targets())
       ASSERT_EQ(first_fault(run(plan, target, c.images, x, w).values, want, plan.product.k), "")
           << format << " " << name_of(target);
   }
@@ -157,7 +157,7 @@ TEST(Conv, NaNStaysUnderItsWindows) {
     const Tensor x = Tensor::from_floats(dtype, x_shape(c), values), w = random_tensor(dtype, w_shape(c), rng);
     const ConvPlan plan = plan_of(c, dtype, dtype);
     const std::vector<Products> want = reference(plan, 1, x, w);
-    for (const Target& target : test_targets()) {
+    for (const X86Target& target : test_targets()) {
       const ConvResult got = run(plan, target, 1, x, w);
       for (size_t i = 0; i < want.size(); ++i)
         ASSERT_EQ(std::isnan(got.values[i]), std::isnan(want[i].sum)) << name_of(target) << " output " << i;
@@ -219,7 +219,7 @@ TEST(Winograd, StaysWithinTheBoundOfItsOwnSums) {
       const Winograd& algorithm = winograd(method == ConvPlan::Method::winograd2 ? 2 : 4);
       const std::vector<float> in = x.to_floats(), weights = w.to_floats();
       const PlaneWindow& p = plan.window;
-      for (const Target& target : test_targets()) {
+      for (const X86Target& target : test_targets()) {
         const ConvResult got = run(plan, target, c.images, x, w, 1);
         ASSERT_TRUE(got.intact);
         ASSERT_EQ(got.values, run(plan, target, c.images, x, w).values);
@@ -287,7 +287,7 @@ TEST(Winograd, ADroppedProductIsOutsideTheBound) {
 TEST(Winograd, TheRuleTakesItWhereItSavesMostAndNeverForOtherWindows) {
   const ConvCase wide{.height = 56, .width = 56, .channels = 64, .outputs = 64};
   const ConvPlan plan = plan_of(wide, DType::f32, DType::f32);
-  for (const Target& target : test_targets())
+  for (const X86Target& target : test_targets())
     EXPECT_EQ(choose_method(plan, target, 1).method, ConvPlan::Method::winograd4);
   EXPECT_EQ(choose_method(plan, host_target(), 1, true).method, ConvPlan::Method::direct) << "exact";
   EXPECT_EQ(choose_method(plan, host_target(), 1, true).refused.size(), 2u);
@@ -305,7 +305,7 @@ void expect_bits_of_own_code(const ConvCase& c, std::span<const ConvCase> planes
   const DType a = like.product.a;
   Tensor w = random_tensor(like.product.w_format.empty() ? like.product.w : DType::f32, w_shape(c), rng);
   if (!like.product.w_format.empty()) w = pack(parse_format(like.product.w_format), w);
-  for (const Target& target : test_targets()) {
+  for (const X86Target& target : test_targets()) {
     std::optional<CompiledPlan> general;
     std::string text;
     for (const ConvCase& plane : planes) {
@@ -429,7 +429,7 @@ TEST(ConvOfAnyPlane, WeightsThatAreNotFinite) {
 
 // A tile that is missing would be a jump to nowhere.
 TEST(ConvOfAnyPlane, HasATileForEveryStripOfEveryPlane) {
-  for (const Target& target : test_targets())
+  for (const X86Target& target : test_targets())
     for (int64_t outputs : {16, 32, 48})
       for (int shrink : {0, 1, 3}) {
         ConvPlan any = plan_of({.outputs = outputs}, DType::f32, DType::f32);
@@ -479,14 +479,15 @@ TEST(ConvOfAnyPlane, PiecesOfWinograd) {
 // Codes of four channels and more: sums of i32 are exact, whatever multiplies them, with padding, strides and groups.
 TEST(Conv, ProductsOfCodesAreExact) {
   Philox rng(41);
-  std::vector<Target> targets = test_targets();
-  for (const Target& level : target_levels()) targets.push_back(Target(level.features().with(Feature::vnni_emulated)));
+  std::vector<X86Target> targets = test_targets();
+  for (const X86Target& level : target_levels())
+    targets.push_back(X86Target(level.features().with(Feature::vnni_emulated)));
   const auto codes = [&](DType dtype, const std::vector<int64_t>& shape) {
     std::vector<int64_t> values(static_cast<size_t>(element_count(shape)));
     for (int64_t& v : values) v = int64_t{rng.below(256)} - (dtype == DType::i8 ? 128 : 0);
     return Tensor::of<int64_t>(shape, values).converted(dtype);
   };
-  for (const Target& target : targets)
+  for (const X86Target& target : targets)
     for (DType dtype : {DType::i8, DType::u8})
       for (ConvCase c : kCases) {
         c.channels = round_up(c.channels, 4);
@@ -509,14 +510,14 @@ TEST(Conv, ProductsOfCodesAreExact) {
 // A code that stands outside the plane, as if x had been padded with it, in runs of every length.
 TEST(Conv, ACodeStandsOutsideThePlane) {
   Philox rng(42);
-  std::vector<Target> targets = test_targets();
-  targets.push_back(Target(target_levels().back().features().with(Feature::vnni_emulated)));
+  std::vector<X86Target> targets = test_targets();
+  targets.push_back(X86Target(target_levels().back().features().with(Feature::vnni_emulated)));
   const ConvCase cases[] = {
       {.height = 9, .width = 7, .channels = 16, .outputs = 20},
       {.images = 2, .height = 6, .width = 21, .channels = 12, .outputs = 33, .stride_x = 2, .left = 2},
       {.height = 5, .width = 40, .channels = 64, .outputs = 16, .stride_y = 2, .dilation_x = 2, .right = 3},
       {.height = 7, .width = 7, .channels = 8, .outputs = 8, .groups = 2}};
-  for (const Target& target : targets)
+  for (const X86Target& target : targets)
     for (DType dtype : {DType::i8, DType::u8})
       for (const ConvCase& c : cases) {
         ConvPlan plan = plan_of(c, dtype, DType::i8);
@@ -554,7 +555,7 @@ TEST(Conv, ACodeStandsOutsideThePlane) {
 }
 
 TEST(Conv, RunsAreSpreadForTilesWhereThatPays) {
-  const Target target = with_emulated_tiles(target_levels().back());
+  const X86Target target = with_emulated_tiles(target_levels().back());
   const auto shape = [&](const ConvCase& c, DType a) {
     ConvPlan plan = for_target(plan_of(c, a, a == DType::bf16 ? a : DType::i8), target);
     const ConvShape s = conv_shape(plan, target);

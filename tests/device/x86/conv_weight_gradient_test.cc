@@ -120,7 +120,7 @@ Operands operands_of(const Case& at, DType dtype, Philox& rng) {
 }
 
 // Sum and join, from operands beside which nothing can be read.
-std::vector<float> run(const Case& at, bool matrix, DType dtype, const Target& target, const Operands& operands,
+std::vector<float> run(const Case& at, bool matrix, DType dtype, const X86Target& target, const Operands& operands,
                        AtTheEdge::Side side = AtTheEdge::Side::end, int64_t chunk = 0) {
   ConvWeightGradientArgs args;
   ConvWeightGradientPlan plan = plan_of(at, matrix, dtype, args);
@@ -140,7 +140,7 @@ int64_t additions(const Case& at) { return at.images * at.plane.out_height * at.
 
 TEST(ConvWeightGradient, SumsStayWithinTheBoundAndTheirMemory) {
   Philox rng(1);
-  for (const Target& target : target_levels())
+  for (const X86Target& target : target_levels())
     for (const Case& at : all_cases())
       for (bool matrix : {false, true}) {
         const DType dtype = at.channels % 2 || matrix ? DType::f32 : DType::bf16;

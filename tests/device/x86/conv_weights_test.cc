@@ -42,7 +42,7 @@ TEST(ConvWeights, GivePanelsOfTheMatrixWithoutACopyOfThem) {
   for (const Kind& kind : kKinds)
     for (const auto& [channels, outputs] : {std::pair<int64_t, int64_t>{3, 5}, {150, 300}})
       for (const DType dtype : {DType::f32, DType::bf16})
-        for (const Target& target : test_targets()) {
+        for (const X86Target& target : test_targets()) {
           ConvPlan plan = plan_of(
               {.height = 9, .width = 8, .channels = channels, .outputs = outputs, .groups = kind.groups}, dtype, dtype);
           plan.method = kind.method, plan.turned = kind.turned, plan.planes = kind.planes;

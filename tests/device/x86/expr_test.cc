@@ -22,7 +22,7 @@ uint64_t read_value(DType dtype, const std::byte* data, size_t i) {
 
 // Runs the program over columns of bit patterns, compiled and element by element.
 void expect_like_interpreter(const Program& program, const std::vector<std::vector<uint64_t>>& columns,
-                             const Target& target) {
+                             const X86Target& target) {
   const PointwisePlan plan = flat_plan(program);
   const size_t n = columns[0].size();
   std::vector<Guarded> operands, results;
@@ -59,7 +59,7 @@ TEST(GeneratedExpr, RandomProgramsAgreeWithTheInterpreter) {
     std::vector<std::vector<uint64_t>> columns(types.size());
     for (size_t i = 0; i < types.size(); ++i)
       for (int k = 0; k < 53; ++k) columns[i].push_back(random_value(types[i], rng));
-    for (const Target& target : target_levels()) expect_like_interpreter(program, columns, target);
+    for (const X86Target& target : target_levels()) expect_like_interpreter(program, columns, target);
   }
 }
 
@@ -83,7 +83,7 @@ void check_operations(Scalar type, const std::vector<ExprOp>& ops) {
           {.op = ops[i], .type = comparison ? Scalar::boolean : type, .a = 0, .b = ops[i] >= ExprOp::add ? 1 : -1});
       if (ops[i] == ExprOp::fma) program.code.back().c = 0;
     }
-    for (const Target& target : target_levels()) expect_like_interpreter(program, edge_pairs(type), target);
+    for (const X86Target& target : target_levels()) expect_like_interpreter(program, edge_pairs(type), target);
   }
 }
 
@@ -113,7 +113,7 @@ TEST(GeneratedExpr, EveryCastIsExactOnEdgeValues) {
     }
     std::vector<uint64_t> column = edge_values(from);
     for (int i = 0; i < 200; ++i) column.push_back(random_value(from, rng));
-    for (const Target& target : target_levels()) expect_like_interpreter(program, {column}, target);
+    for (const X86Target& target : target_levels()) expect_like_interpreter(program, {column}, target);
   }
 }
 
@@ -137,14 +137,14 @@ TEST(GeneratedExpr, LookupWrapsAndPadsTablesOfEverySize) {
     std::vector<uint64_t> column;
     for (uint32_t i = 0; i < 530; ++i) column.push_back(i);
     column.push_back(0xffffffff);
-    for (const Target& target : target_levels()) expect_like_interpreter(program, {column}, target);
+    for (const X86Target& target : target_levels()) expect_like_interpreter(program, {column}, target);
   }
 }
 
 // ---- Functions with a stated error.
 
 std::vector<float> apply(const Expr& e, const std::vector<float>& x, const std::vector<float>& y,
-                         const Target& target) {
+                         const X86Target& target) {
   std::vector<float> result(x.size());
   Program program = flatten(e);
   program.args.resize(2, Scalar::f32);
@@ -185,7 +185,7 @@ TEST_P(UnaryFunction, StaysWithinItsBoundEverywhere) {
   const Function& f = GetParam();
   std::vector<float> x = sweep(0, f.limit, 7919);  // 270,000 magnitudes of both signs, subnormals included
   for (size_t i = 0, n = x.size(); i < n; ++i) x.push_back(-x[i]);
-  for (const Target& target : target_levels()) {
+  for (const X86Target& target : target_levels()) {
     const std::vector<float> found = apply(f.make(Expr::arg(0, Scalar::f32)), x, x, target);
     double worst = 0;
     float at = 0;
@@ -213,7 +213,7 @@ TEST(Pow, StaysWithinItsBound) {
     if (i % 3 == 0) x.back() = -x.back(), y.back() = std::rint(y.back());
     if (i % 5 == 0) x.back() = 1 + rng.uniform(-1e-3f, 1e-3f), y.back() *= 1000;
   }
-  for (const Target& target : target_levels()) {
+  for (const X86Target& target : target_levels()) {
     const std::vector<float> found = apply(pow(Expr::arg(0, Scalar::f32), Expr::arg(1, Scalar::f32)), x, y, target);
     for (size_t i = 0; i < x.size(); ++i)
       ASSERT_LE(ulps(found[i], std::pow(double{x[i]}, double{y[i]})), 1) << x[i] << " ^ " << y[i];
@@ -227,7 +227,7 @@ TEST(Pow, SpecialValuesAreThoseOfAnnexF) {
   std::vector<float> x, y;
   for (float a : special)
     for (float b : special) x.push_back(a), y.push_back(b);
-  for (const Target& target : target_levels()) {
+  for (const X86Target& target : target_levels()) {
     const std::vector<float> found = apply(pow(Expr::arg(0, Scalar::f32), Expr::arg(1, Scalar::f32)), x, y, target);
     for (size_t i = 0; i < x.size(); ++i) {
       const auto expected = static_cast<float>(std::pow(double{x[i]}, double{y[i]}));
@@ -249,7 +249,7 @@ TEST(UnaryFunctions, SpecialValuesAreThoseOfAnnexF) {
       {log, nan, nan},    {tanh, inf, 1},  {tanh, -inf, -1},    {tanh, -0.0f, -0.0f}, {tanh, nan, nan},
       {erf, inf, 1},      {erf, -inf, -1}, {erf, -0.0f, -0.0f}, {erf, nan, nan},      {sin, -0.0f, -0.0f},
       {sin, inf, nan},    {sin, nan, nan}, {cos, 0, 1},         {cos, -inf, nan},     {cos, nan, nan}};
-  for (const Target& target : target_levels())
+  for (const X86Target& target : target_levels())
     for (const Case& c : cases) {
       const float found = apply(c.make(Expr::arg(0, Scalar::f32)), {c.x}, {c.x}, target)[0];
       EXPECT_TRUE(same_value(Scalar::f32, bits(found), bits(c.expected)))
@@ -264,7 +264,7 @@ TEST(GeneratedExpr, FunctionsOfF64AreThoseOfTheLibrary) {
   Philox rng(9);
   for (int i = 0; i < 100; ++i)
     columns[0].push_back(bits(rng.uniform() * 20)), columns[1].push_back(bits(rng.uniform() * 4 - 2));
-  for (const Target& target : target_levels()) expect_like_interpreter(flatten(all), columns, target);
+  for (const X86Target& target : target_levels()) expect_like_interpreter(flatten(all), columns, target);
 }
 
 }  // namespace

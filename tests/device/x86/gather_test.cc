@@ -28,7 +28,7 @@ std::vector<float> table_values(int64_t columns) {
   return values;
 }
 
-void check_packed(const std::string& name, int64_t columns, const Target& target) {
+void check_packed(const std::string& name, int64_t columns, const X86Target& target) {
   const Format format = parse_format(name);
   const int64_t shape[] = {kRows, columns};
   const std::vector<float> values = table_values(columns);
@@ -64,7 +64,7 @@ TEST(Gather, EveryPackedFormatDecodesAsTheReferenceUnpacks) {
   int checked = 0;
   for (const std::string& name : packed_examples()) {
     for (int64_t columns : {64, 72, 37}) {
-      for (const Target& target : target_levels()) {
+      for (const X86Target& target : target_levels()) {
         ASSERT_EQ(supports(GatherPlan{.columns = columns, .table_format = name, .rows = kRows}, target).why, "");
         check_packed(name, columns, target);
       }
@@ -86,7 +86,7 @@ TEST(Gather, PlainRowsAreCopiedAndConverted) {
   std::vector<uint16_t> table(kRows * kColumns);
   for (size_t i = 0; i < table.size(); ++i) table[i] = f32_to_bf16(static_cast<float>(i) * 0.5f);
   const std::vector<int32_t> ids{3, -1, 0};
-  for (const Target& target : target_levels()) {
+  for (const X86Target& target : target_levels()) {
     Guarded out(3 * kColumns * 4);
     const GatherArgs args{.table = table.data(),
                           .ids = const_cast<int32_t*>(ids.data()),
@@ -109,7 +109,7 @@ TEST(Gather, TablesOneBehindTheOther) {
   std::vector<int32_t> tables(2 * 3 * 5), ids{2, -3};
   for (size_t i = 0; i < tables.size(); ++i) tables[i] = static_cast<int32_t>(i);
   const GatherPlan plan{.columns = 5, .table = DType::i32, .ids = DType::i32, .result = DType::i32};
-  for (const Target& target : target_levels()) {
+  for (const X86Target& target : target_levels()) {
     Guarded out(2 * 2 * 5 * 4);
     const GatherArgs args{
         .table = tables.data(), .ids = ids.data(), .out = out.data(), .results = 4, .rows = 3, .ids_per_table = 2};

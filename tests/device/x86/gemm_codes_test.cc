@@ -11,9 +11,10 @@
 namespace hone::test {
 namespace {
 
-std::vector<Target> targets_of_codes() {
-  std::vector<Target> targets = test_targets();
-  for (const Target& level : target_levels()) targets.push_back(Target(level.features().with(Feature::vnni_emulated)));
+std::vector<X86Target> targets_of_codes() {
+  std::vector<X86Target> targets = test_targets();
+  for (const X86Target& level : target_levels())
+    targets.push_back(X86Target(level.features().with(Feature::vnni_emulated)));
   return targets;
 }
 
@@ -35,7 +36,7 @@ std::vector<int32_t> as_integers(const std::vector<float>& bits) {
 
 TEST(GemmOfCodes, SumsAreExactAndMemoryAroundIsLeftAlone) {
   Philox rng(1);
-  for (const Target& target : targets_of_codes())
+  for (const X86Target& target : targets_of_codes())
     for (DType dtype : {DType::i8, DType::u8})
       for (int64_t n : {1, 7, 17, 100})
         for (int64_t k : {1, 2, 3, 4, 31, 64, 131}) {
@@ -53,7 +54,7 @@ TEST(GemmOfCodes, SumsAreExactAndMemoryAroundIsLeftAlone) {
 
 TEST(GemmOfCodes, KnownRowsGiveTheSame) {
   Philox rng(2);
-  for (const Target& target : targets_of_codes())
+  for (const X86Target& target : targets_of_codes())
     for (int64_t m : {1, 5, 9, 49, 130}) {
       GemmPlan plan = codes_plan(48, 65, DType::i8);
       plan.rows = only_rows(plan, target, m);
@@ -69,7 +70,7 @@ TEST(GemmOfCodes, KnownRowsGiveTheSame) {
 // two, panels of 16 columns.
 TEST(GemmOfCodes, ManyRowsOfLongSums) {
   Philox rng(3);
-  for (const Target& target : targets_of_codes())
+  for (const X86Target& target : targets_of_codes())
     for (DType dtype : {DType::i8, DType::u8})
       for (auto [m, n, k] : {std::array{49, 40, 36 * 64}, {33, 16, 36 * 64 - 5}, {16, 33, 128}}) {
         GemmPlan plan = codes_plan(n, k, dtype);
@@ -84,7 +85,7 @@ TEST(GemmOfCodes, ManyRowsOfLongSums) {
 // Rows that are no whole vectors, or steps of tiles, are filled up without a look at what lies behind them.
 TEST(GemmOfCodes, NothingBehindTheRowsIsRead) {
   Philox rng(4);
-  for (const Target& target : targets_of_codes())
+  for (const X86Target& target : targets_of_codes())
     for (DType dtype : {DType::u8, DType::bf16})
       for (int64_t k : {1, 24, 85, 130}) {
         const bool codes = dtype == DType::u8;
@@ -111,7 +112,7 @@ TEST(GemmOfCodes, NothingBehindTheRowsIsRead) {
 
 // 2^16 products of the largest codes are below 2^31; longer sums wrap, as those of linear do.
 TEST(GemmOfCodes, LongSumsOfTheLargestCodesAreExactAndThenWrap) {
-  for (const Target& target : targets_of_codes())
+  for (const X86Target& target : targets_of_codes())
     for (int64_t k : {65536, 70000}) {
       const Tensor
           w = Tensor::of<int64_t>({3, k}, std::vector<int64_t>(static_cast<size_t>(3 * k), -128)).converted(DType::i8),
@@ -128,13 +129,13 @@ TEST(GemmOfCodes, CodeIsMadeForEveryUnit) {
   const Features avx2 = Features().with(Feature::avx2);
   for (Feature unit : {Feature::avx_vnni, Feature::avx512_vnni, Feature::avx512, Feature::amx_int8})
     for (DType a : {DType::i8, DType::u8}) {
-      const Target target(avx2.with(unit), microarchitecture("unknown"));
+      const X86Target target(avx2.with(unit), microarchitecture("unknown"));
       CompiledPlan(for_target(codes_plan(48, 37, a), target), target);
     }
 }
 
 TEST(GemmOfCodes, AreRefusedBesideWeightsThatAreNotLaidOutAndOtherTypes) {
-  const Target target = test_targets()[0];
+  const X86Target target = test_targets()[0];
   EXPECT_TRUE(gemm_support(codes_plan(8, 8, DType::u8), target).supported());
   GemmPlan activation = codes_plan(8, 8, DType::i8);
   activation.weights = GemmPlan::Weights::activation_nk;
@@ -146,7 +147,7 @@ TEST(GemmOfCodes, AreRefusedBesideWeightsThatAreNotLaidOutAndOtherTypes) {
 TEST(GemmOfCodes, DotProductsAreThoseOfTheTargetsUnit) {
   const Features avx2 = Features().with(Feature::avx2);
   const auto shape = [&](Features features) {
-    return gemm_shape(codes_plan(64, 64, DType::i8), Target(features, microarchitecture("unknown")));
+    return gemm_shape(codes_plan(64, 64, DType::i8), X86Target(features, microarchitecture("unknown")));
   };
   EXPECT_EQ(shape(avx2).unit, ProductUnit::int16);
   EXPECT_EQ(shape(avx2).code_form(), CodeForm::words);
@@ -159,7 +160,7 @@ TEST(GemmOfCodes, DotProductsAreThoseOfTheTargetsUnit) {
 
 // No offset and no copy: tiles multiply codes of both signs.
 TEST(GemmOfCodes, TilesReadCodesWhereTheyLie) {
-  const Target target = with_emulated_tiles(target_levels().front());
+  const X86Target target = with_emulated_tiles(target_levels().front());
   for (DType a : {DType::i8, DType::u8}) {
     const GemmPlan plan = for_target(codes_plan(64, 64, a), target);
     const GemmShape many = gemm_shape(plan, target), few = gemm_shape(plan, target, 8);

@@ -33,7 +33,7 @@ TEST(GemmPacked, EveryFormatDecodesInTheLoopAndIntoScratch) {
     for (DType dtype : {DType::f32, DType::bf16}) {
       const Tensor a = random_tensor(dtype, {19, kK}, rng);
       const std::vector<Products> want = reference_products(a, w);
-      for (const Target& target : test_targets())
+      for (const X86Target& target : test_targets())
         for (int64_t few : {3, 0}) {
           // Where the CPU has no bf16 dot product, both activations meet the same decoder: one of each is enough.
           if (!target.has(Feature::avx512_bf16) && (dtype == DType::bf16) != (few == 3)) continue;
@@ -54,7 +54,7 @@ TEST(GemmPacked, OneRowGoesOverSeveralPanelsAtATime) {
                            "uint8.g16.asym", "nvfp4"}) {
     const Tensor w = pack(parse_format(name), random_tensor(DType::f32, {kN, kK}, rng));
     for (DType dtype : {DType::f32, DType::bf16})
-      for (const Target& target : test_targets()) {
+      for (const X86Target& target : test_targets()) {
         GemmPlan plan = packed_plan(name, kN, kK, dtype, 1);
         plan.rows.most = 3;
         GemmRunner gemm(plan, target, w);
@@ -87,7 +87,7 @@ TEST(GemmPacked, IntegersAreExact) {
     for (DType dtype : {DType::f32, DType::bf16}) {
       const Tensor a = small_integers(dtype, {11, kK}, rng);
       const std::vector<Products> want = reference_products(a, w);
-      for (const Target& target : test_targets())
+      for (const X86Target& target : test_targets())
         for (int64_t few : {2, 0}) {
           GemmRunner gemm(packed_plan(name, kN, kK, dtype, few), target, w);
           const std::vector<float> got = gemm.run(rows_for(a, few));
@@ -117,7 +117,7 @@ TEST(GemmPacked, EveryCodeDecodesExactlyIncludingNan) {
     std::vector<float> one(32, 0.f);
     one[0] = 1;
     for (DType dtype : {DType::f32, DType::bf16})
-      for (const Target& target : test_targets())
+      for (const X86Target& target : test_targets())
         for (int64_t few : {1, 0}) {
           GemmRunner gemm(packed_plan(name, codes, 32, dtype, few), target, w);
           const std::vector<float> got = gemm.run(rows_for(Tensor::from_floats(dtype, {1, 32}, one), few));
@@ -159,7 +159,7 @@ TEST(GemmPacked, CodesLessTheirZeroPointsAreExact) {
     std::vector<float> identity(static_cast<size_t>(kK * kK));
     for (int64_t k = 0; k < kK; ++k) identity[static_cast<size_t>(k * kK + k)] = 1;
     for (DType dtype : {DType::f32, DType::bf16})
-      for (const Target& target : test_targets())
+      for (const X86Target& target : test_targets())
         for (int64_t few : {1, 0}) {
           GemmRunner gemm(packed_plan(name, n, kK, dtype, few), target, w);
           const Tensor a = rows_for(Tensor::from_floats(dtype, {kK, kK}, identity), few);
@@ -175,7 +175,7 @@ TEST(GemmPacked, AGroupWithANanScaleGivesNan) {
     std::vector<float> values(2 * 64, 1.f);
     values[40] = std::numeric_limits<float>::quiet_NaN();
     const Tensor w = pack(format, Tensor::from_floats(DType::f32, {2, 64}, values));
-    for (const Target& target : test_targets())
+    for (const X86Target& target : test_targets())
       for (int64_t few : {1, 0}) {
         GemmRunner gemm(packed_plan(name, 2, 64, DType::bf16, few), target, w);
         const Tensor ones = Tensor::from_floats(DType::bf16, {1, 64}, std::vector<float>(64, 1.f));
@@ -203,7 +203,7 @@ TEST(GemmPacked, EveryScaleCodeScalesExactly) {
     const Tensor w = Tensor::packed(format, {rows, kK}, packed.data(), scales, packed.zero_points(), packed.global());
     const std::vector<float> want = w.to_floats();
     for (DType dtype : {DType::f32, DType::bf16})
-      for (const Target& target : test_targets())
+      for (const X86Target& target : test_targets())
         for (int64_t few : {1, 0}) {
           GemmRunner gemm(packed_plan(name, rows, kK, dtype, few), target, w);
           const std::vector<float> got = gemm.run(rows_for(Tensor::from_floats(dtype, {1, kK}, one), few));
@@ -231,7 +231,7 @@ TEST(GemmPacked, LongPanelsAreMultipliedInParts) {
     for (DType dtype : {DType::f32, DType::bf16}) {
       const Tensor a = random_tensor(dtype, {13, kK}, rng);
       const std::vector<Products> want = reference_products(a, w);
-      for (const Target& target : test_targets()) {
+      for (const X86Target& target : test_targets()) {
         const GemmPlan plan = packed_plan(name, kN, kK, dtype, 0);
         EXPECT_LT(gemm_shape(plan, target).block_k(), kK) << name;
         const std::vector<float> got = GemmRunner(plan, target, w).run(a);

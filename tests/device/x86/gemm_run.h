@@ -101,7 +101,7 @@ inline double products_bound(const Products& p, int64_t k) {
 }
 
 // As lowering makes it.
-inline GemmPlan for_target(GemmPlan plan, const Target& target) {
+inline GemmPlan for_target(GemmPlan plan, const X86Target& target) {
   plan.by_tiles = fits_tiles(plan, target);
   return plan;
 }
@@ -109,7 +109,7 @@ inline GemmPlan for_target(GemmPlan plan, const Target& target) {
 // A kernel for prepacked weights, for the plan's number of rows.
 class GemmRunner {
  public:
-  GemmRunner(const GemmPlan& plan, const Target& target, const Tensor& weights)
+  GemmRunner(const GemmPlan& plan, const X86Target& target, const Tensor& weights)
       : plan_(for_target(plan, target)), kernel_(plan_, target), weights_(lay_out(plan_, target, weights, 1)) {}
 
   // f32 results of a plan without operands; fails the test when bytes around the result changed.

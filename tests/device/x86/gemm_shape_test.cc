@@ -15,16 +15,16 @@ namespace {
 using enum DType;
 using Weights = GemmPlan::Weights;
 
-Target level(std::initializer_list<Feature> wanted, std::string_view rates) {
+X86Target level(std::initializer_list<Feature> wanted, std::string_view rates) {
   Features features;
   for (const Feature f : wanted) features = features.with(f);
-  return Target(features, microarchitecture(rates), {32 << 10, 1 << 20, 32 << 20});
+  return X86Target(features, microarchitecture(rates), {32 << 10, 1 << 20, 32 << 20});
 }
-Target avx2() { return level({Feature::avx2}, "unknown"); }
-Target zen5() {
+X86Target avx2() { return level({Feature::avx2}, "unknown"); }
+X86Target zen5() {
   return level({Feature::avx_vnni, Feature::avx512_vbmi, Feature::avx512_vnni, Feature::avx512_bf16}, "zen5");
 }
-Target amx() {
+X86Target amx() {
   return level({Feature::avx512_vbmi, Feature::avx512_vnni, Feature::avx512_bf16, Feature::amx_bf16, Feature::amx_int8},
                "sapphire_rapids");
 }
@@ -62,7 +62,7 @@ std::string text_of(const GemmPlan& plan, const GemmShape& s) {
   return text + fmt::format("; {} + {} bytes", s.panel_bytes(), s.scratch_bytes(s.block_rows(200)));
 }
 
-std::string shape(GemmPlan plan, const Target& target, int64_t m) {
+std::string shape(GemmPlan plan, const X86Target& target, int64_t m) {
   plan.by_tiles = fits_tiles(plan, target);
   return text_of(plan, gemm_shape(plan, target, m));
 }
@@ -70,7 +70,7 @@ std::string shape(GemmPlan plan, const Target& target, int64_t m) {
 // Of a window of 3x3, 14x14 places and so many channels and outputs, without
 // what only multiplies whole rows.
 std::string shape_of_window(DType a, DType w, const char* format, int64_t channels, int64_t outputs,
-                            const Target& target) {
+                            const X86Target& target) {
   ConvPlan plan;
   plan.window = {.height = 14,
                  .width = 14,
@@ -92,7 +92,7 @@ std::string shape_of_window(DType a, DType w, const char* format, int64_t channe
 TEST(GemmShape, IsThatOfTheRule) {
   struct Case {
     GemmPlan plan;
-    Target target;
+    X86Target target;
     int64_t m;  // 0: more than a few
     std::string_view shape;
   };
@@ -292,7 +292,7 @@ TEST(ConvShape, MultipliesAsThatOfTheRule) {
     DType a, w;
     const char* format;
     int64_t channels, outputs;
-    Target target;
+    X86Target target;
     std::string_view shape;
   };
   const Case cases[] = {

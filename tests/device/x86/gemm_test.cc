@@ -13,7 +13,7 @@ constexpr int64_t kRows[] = {1, 2, 7, 8, 9, 16, 17, 128};
 
 TEST(Gemm, OddShapesStayWithinTheBoundAndTheirMemory) {
   Philox rng(1);
-  for (const Target& target : test_targets())
+  for (const X86Target& target : test_targets())
     for (DType dtype : {DType::f32, DType::bf16})
       for (int64_t n : {1, 7, 16, 17, 48, 100})
         for (int64_t k : {1, 2, 3, 7, 31, 32, 33, 64, 100}) {
@@ -32,7 +32,7 @@ TEST(Gemm, OddShapesStayWithinTheBoundAndTheirMemory) {
 
 TEST(Gemm, MixedElementTypesOfActivationsAndWeights) {
   Philox rng(2);
-  for (const Target& target : test_targets())
+  for (const X86Target& target : test_targets())
     for (auto [a_type, w_type] : {std::pair{DType::f32, DType::bf16}, {DType::bf16, DType::f32}})
       for (int64_t k : {1, 33, 64}) {
         const Tensor w = random_tensor(w_type, {50, k}, rng), a = random_tensor(a_type, {13, k}, rng);
@@ -43,7 +43,7 @@ TEST(Gemm, MixedElementTypesOfActivationsAndWeights) {
 
 TEST(Gemm, KnownRowsChooseOtherTilesAndGiveTheSame) {
   Philox rng(3);
-  for (const Target& target : test_targets())
+  for (const X86Target& target : test_targets())
     for (int64_t m : {1, 2, 3, 5, 9, 17, 49, 130}) {
       GemmPlan plan = plain_plan(48, 65, DType::f32, DType::f32);
       plan.rows = only_rows(plan, target, m);
@@ -61,7 +61,7 @@ TEST(Gemm, ProductsOfBf16ThatAreWidenedHaveTheBitsOfF32) {
   constexpr int64_t kN = 100, kK = 77;
   const Tensor w = random_tensor(DType::bf16, {kN, kK}, rng),
                wide = Tensor::from_floats(DType::f32, {kN, kK}, w.to_floats());
-  for (const Target& target : test_targets())
+  for (const X86Target& target : test_targets())
     for (int64_t m : {9, 17, 128, 200}) {
       const GemmPlan plan = for_target(plain_plan(kN, kK, DType::bf16, DType::bf16), target);
       if (gemm_shape(plan, target, gemm_case(m)).left != LeftRows::widened) continue;
@@ -76,7 +76,7 @@ TEST(Gemm, ProductsOfBf16ThatAreWidenedHaveTheBitsOfF32) {
 // Code for any number of rows, for these alone and for those of one case: the same bits.
 TEST(Gemm, CodeForAnyRowsGivesTheBitsOfCodeForTheseRows) {
   Philox rng(31);
-  for (const Target& target : test_targets())
+  for (const X86Target& target : test_targets())
     for (const char* format : {"", "mxint8", "mxint4", "int4.g32", "int16.channel"})
       for (DType dtype : {DType::f32, DType::bf16})
         for (int64_t n : {13, 32, 96}) {
@@ -100,7 +100,7 @@ TEST(Gemm, CodeForAnyRowsGivesTheBitsOfCodeForTheseRows) {
 // Products of two activations: n and k as arguments.
 TEST(Gemm, CodeForAnyExtentsOfActivationsGivesTheBitsOfCodeForThese) {
   Philox rng(32);
-  for (const Target& target : test_targets())
+  for (const X86Target& target : test_targets())
     for (DType dtype : {DType::f32, DType::bf16})
       for (auto weights : {GemmPlan::Weights::activation_nk, GemmPlan::Weights::activation_kn}) {
         GemmPlan any = plain_plan(0, 0, dtype, dtype);
@@ -141,7 +141,7 @@ TEST(Gemm, CodeForAnyExtentsOfActivationsGivesTheBitsOfCodeForThese) {
 // four, columns of A that lie 2048 bytes apart: exact, and code for any extents gives the same bits.
 TEST(Gemm, OperandsMayLieTransposedAndApart) {
   Philox rng(33);
-  for (const Target& target : test_targets())
+  for (const X86Target& target : test_targets())
     for (DType dtype : {DType::f32, DType::bf16})
       for (bool by_columns : {false, true})
         for (auto weights : {GemmPlan::Weights::activation_nk, GemmPlan::Weights::activation_kn}) {
@@ -190,7 +190,7 @@ TEST(Gemm, OperandsMayLieTransposedAndApart) {
 
 TEST(Gemm, SmallIntegersAreExact) {
   Philox rng(4);
-  for (const Target& target : test_targets())
+  for (const X86Target& target : test_targets())
     for (DType dtype : {DType::f32, DType::bf16}) {
       const Tensor w = small_integers(dtype, {100, 257}, rng), a = small_integers(dtype, {19, 257}, rng);
       GemmRunner gemm(plain_plan(100, 257, dtype, dtype), target, w);
@@ -203,7 +203,7 @@ TEST(Gemm, SmallIntegersAreExact) {
 // The bound is no blanket: a result that lacks its largest product is out of it.
 TEST(Gemm, ADroppedProductIsOutsideTheBound) {
   Philox rng(5);
-  const Target target = host_target();
+  const X86Target target = host_target();
   const Tensor w = random_tensor(DType::f32, {17, 100}, rng), a = random_tensor(DType::f32, {9, 100}, rng);
   GemmRunner gemm(plain_plan(17, 100, DType::f32, DType::f32), target, w);
   const std::vector<float> got = gemm.run(a);
@@ -217,7 +217,7 @@ TEST(Gemm, ADroppedProductIsOutsideTheBound) {
 TEST(Gemm, AnySplitOfTheItemsGivesTheSameBits) {
   Philox rng(8);
   const Tensor a = random_tensor(DType::f32, {300, 40}, rng), w = random_tensor(DType::f32, {130, 40}, rng);
-  for (const Target& target : test_targets()) {
+  for (const X86Target& target : test_targets()) {
     GemmRunner gemm(plain_plan(130, 40, DType::f32, DType::f32), target, w);
     const std::vector<float> whole = gemm.run(a);
     for (int64_t chunk : {1, 2, 3, 7}) EXPECT_EQ(gemm.run(a, chunk), whole) << name_of(target) << " chunk " << chunk;
@@ -227,7 +227,7 @@ TEST(Gemm, AnySplitOfTheItemsGivesTheSameBits) {
 // Bias per column, a full residual in bf16, a factor per row and a scalar; three results of different types.
 TEST(GemmEpilogue, OperandsOfEveryAccessAndSeveralResults) {
   Philox rng(9);
-  for (const Target& target : test_targets())
+  for (const X86Target& target : test_targets())
     for (int64_t n : {32, 37}) {
       constexpr int64_t kM = 11, kK = 24;
       GemmPlan plan = plain_plan(n, kK, DType::f32, DType::f32);
@@ -277,7 +277,7 @@ TEST(GemmActivations, BatchesWithStrides) {
   Philox rng(10);
   constexpr int64_t kBatches = 2, kHeads = 3;
   using Weights = GemmPlan::Weights;
-  for (const Target& target : test_targets())
+  for (const X86Target& target : test_targets())
     for (DType dtype : {DType::f32, DType::bf16})
       for (Weights weights : {Weights::activation_nk, Weights::activation_kn})
         for (auto [m, n, k] : {std::tuple<int64_t, int64_t, int64_t>{5, 37, 19}, {17, 48, 32}, {9, 7, 65}}) {
@@ -324,7 +324,7 @@ TEST(GemmActivations, BatchesWithStrides) {
 
 // Any M, N and K: what code for any of them does decides the bits of all.
 TEST(GemmActivations, OfBf16GoThroughTiles) {
-  const Target target = with_emulated_tiles(target_levels().front());
+  const X86Target target = with_emulated_tiles(target_levels().front());
   GemmPlan plan = plain_plan(0, 0, DType::bf16, DType::bf16);
   plan.weights = GemmPlan::Weights::activation_kn;
   plan = for_target(plan, target);
@@ -337,7 +337,7 @@ TEST(GemmActivations, OfBf16GoThroughTiles) {
 }
 
 TEST(GemmSupport, SaysWhatIsNotMultiplied) {
-  const Target target = host_target();
+  const X86Target target = host_target();
   EXPECT_TRUE(supports(plain_plan(8, 8, DType::f32, DType::f32), target).supported());
   EXPECT_NE(supports(plain_plan(8, 8, DType::i32, DType::f32), target).why.find("i32"), std::string::npos);
   EXPECT_NE(supports(packed_plan("bf16", 8, 8, DType::f32, 0), target).why.find("plain element type"),

@@ -63,7 +63,7 @@ class Guarded {
 
 class CompiledPlan {
  public:
-  CompiledPlan(const KernelPlan& plan, const Target& target)
+  CompiledPlan(const KernelPlan& plan, const X86Target& target)
       : plan_(plan), target_(target), library_(target, {.threads = 1, .cache_folder = {}}) {
     kernel_ = function_of(library_.compile(std::span(&plan_, 1))[0]);
   }
@@ -83,7 +83,7 @@ class CompiledPlan {
 
  private:
   KernelPlan plan_;
-  Target target_;
+  X86Target target_;
   X86Compiler library_;
   KernelFn kernel_ = nullptr;
   std::vector<std::byte> scratch_;

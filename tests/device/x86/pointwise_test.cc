@@ -26,7 +26,7 @@ PointwisePlan copy_plan(DType from, DType to, Inner inner = Inner::contiguous) {
 
 TEST(Pointwise, CopiesEveryDTypeAtOddSizesAndWritesNothingElse) {
   Philox rng(1);
-  for (const Target& target : target_levels())
+  for (const X86Target& target : target_levels())
     for (DType dtype : kDTypes) {
       CompiledPlan kernel(copy_plan(dtype, dtype), target);
       const auto size = static_cast<size_t>(size_bytes(dtype));
@@ -62,7 +62,7 @@ TEST(Pointwise, StoresRoundAsFloatBitsDoes) {
   std::vector<uint16_t> out(values.size());
   void* const sources[] = {values.data()};
   void* const targets[] = {out.data()};
-  for (const Target& target : target_levels()) {
+  for (const X86Target& target : target_levels()) {
     CompiledPlan(copy_plan(DType::f32, DType::bf16), target)
         .run(flat_args(sources, targets, static_cast<int64_t>(values.size())));
     for (size_t i = 0; i < values.size(); ++i)
@@ -82,7 +82,7 @@ TEST(Pointwise, LoadsOfHalfFloatsAreExactForAllCodes) {
   std::vector<float> out(codes.size());
   void* const sources[] = {codes.data()};
   void* const targets[] = {out.data()};
-  for (const Target& target : target_levels())
+  for (const X86Target& target : target_levels())
     for (DType dtype : {DType::bf16, DType::f16}) {
       CompiledPlan(copy_plan(dtype, DType::f32), target).run(flat_args(sources, targets, 65536));
       for (size_t i = 0; i < codes.size(); ++i) {
@@ -106,7 +106,7 @@ TEST(Pointwise, StridedAndBroadcastOperandsOfThreeAxes) {
   std::vector<uint16_t> b(J);
   for (size_t i = 0; i < a.size(); ++i) a[i] = static_cast<float>(i) * 0.25f;
   for (size_t i = 0; i < b.size(); ++i) b[i] = f32_to_bf16(static_cast<float>(i) - 2);
-  for (const Target& target : target_levels()) {
+  for (const X86Target& target : target_levels()) {
     CompiledPlan kernel(plan, target);
     for (int64_t chunk : {0, 1, 4}) {
       Guarded out(a.size() * 4), flags(a.size());
@@ -135,7 +135,7 @@ TEST(Pointwise, AnyPiecesGiveTheSameBits) {
   void* const sources[] = {in.data()};
   void* const first[] = {whole.data()};
   void* const second[] = {pieces.data()};
-  for (const Target& target : target_levels()) {
+  for (const X86Target& target : target_levels()) {
     CompiledPlan kernel(flat_plan(gelu), target);
     kernel.run(flat_args(sources, first, 1000));
     kernel.run(flat_args(sources, second, 1000), 13);

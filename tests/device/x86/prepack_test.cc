@@ -5,8 +5,8 @@
 #include <utility>
 
 #include "device/x86/code_reader.h"
-#include "kernels/gemm/plan.h"
 #include "device/x86/lane_layout.h"
+#include "kernels/gemm/plan.h"
 #include "tests/device/x86/gemm_run.h"
 
 namespace hone::test {
@@ -64,7 +64,7 @@ TEST(LaneLayout, PutsCodesIntoFieldsAndTheRestIntoWhatTheyLeaveOver) {
 }
 
 TEST(Prepack, AnF32PanelIsTheTransposedWeight) {
-  for (const Target& target : target_levels()) {
+  for (const X86Target& target : target_levels()) {
     constexpr int64_t kN = 50, kK = 7;
     std::vector<float> values(kN * kK);
     for (size_t i = 0; i < values.size(); ++i) values[i] = static_cast<float>(i);
@@ -86,7 +86,7 @@ TEST(Prepack, AnF32PanelIsTheTransposedWeight) {
 // Weights of ONNX lie as [K,N]; panels are made of them without putting them in order first.
 TEST(Prepack, WeightsByColumnsGiveTheSamePanels) {
   Philox rng(3);
-  for (const Target& target : target_levels())
+  for (const X86Target& target : target_levels())
     for (const DType dtype : {DType::f32, DType::bf16})
       for (const auto& [n, k] : {std::pair<int64_t, int64_t>{1, 1}, {50, 7}, {130, 33}, {64, 96}, {700, 2048}})
         for (const int threads : {1, 2}) {
@@ -128,7 +128,7 @@ TEST(Prepack, BytesStayCloseToTheFormats) {
                               {"mxfp6_e2m3", 6.25},
                               {"int12.channel", 12.05},
                               {"int3.g32", 4}})
-    for (const Target& target : target_levels()) {
+    for (const X86Target& target : target_levels()) {
       const double stored =
           8.0 * static_cast<double>(prepacked_bytes(packed_plan(format, kN, kK, DType::f32, 0), target)) / (kN * kK);
       EXPECT_LE(stored, bits * 1.005) << format << " " << to_string(target);

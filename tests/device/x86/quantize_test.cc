@@ -56,7 +56,7 @@ std::vector<float> awkward_values(size_t n, uint64_t seed) {
 
 const Dims kShapes[] = {{1}, {37}, {3, 37}, {2, 3, 64}, {5, 200}, {40, 96}, {3, 7, 33}, {2, 9000}};
 
-CompiledPacker packer_for(const Target& target) {
+CompiledPacker packer_for(const X86Target& target) {
   return CompiledPacker(target, {.threads = 2, .cache_folder = {}});
 }
 
@@ -72,7 +72,7 @@ bool fits(const Format& format, const Dims& shape) {
 // fn(format, shape, values, packer)
 template <class F>
 void for_each_case(F&& fn) {
-  for (const Target& target : target_levels()) {
+  for (const X86Target& target : target_levels()) {
     const CompiledPacker packer = packer_for(target);
     for (const std::string& text : all_formats()) {
       const Format format = parse_format(text);

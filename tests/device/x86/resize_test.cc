@@ -26,7 +26,7 @@ ResizePlan::Axis random_axis(int64_t length, int64_t places, int64_t taps, Philo
 
 TEST(Resize, WeightedSumsStayWithinTheBoundAndTheirMemoryInAnyPieces) {
   Philox rng(9);
-  for (const Target& target : target_levels())
+  for (const X86Target& target : target_levels())
     for (int64_t channels : {1, 3, 8, 16, 21, 48})
       for (int64_t taps : {1, 2, 3}) {
         ResizePlan plan{.height = 5, .width = 7, .channels = channels};
@@ -57,7 +57,7 @@ TEST(Resize, WeightedSumsStayWithinTheBoundAndTheirMemoryInAnyPieces) {
 
 TEST(ResizeOfAnyPlane, HasTheBitsOfCodeForEachPlane) {
   Philox rng(10);
-  for (const Target& target : target_levels())
+  for (const X86Target& target : target_levels())
     for (auto [dtype, channels] : {std::pair<DType, int64_t>{DType::f32, 1}, {DType::bf16, 3}, {DType::f32, 21}}) {
       std::optional<CompiledPlan> general;
       for (auto [height, width] : {std::pair<int64_t, int64_t>{1, 1}, {5, 7}, {2, 40}}) {

@@ -54,7 +54,7 @@ std::vector<float> numbers(int64_t n, uint64_t seed) {
 TEST(Row, ResultsLieAsFarApartAsTheirStrides) {
   RowPlan apart = layer_norm_plan();
   apart.lies = {RowPlan::Lies::rows_apart, RowPlan::Lies::scalars_apart};
-  for (const Target& target : target_levels()) {
+  for (const X86Target& target : target_levels()) {
     CompiledPlan dense_kernel(layer_norm_plan(), target), kernel(apart, target);
     for (int64_t length : kLengths) {
       constexpr int64_t kRows = 5, kMeans = 3;
@@ -83,7 +83,7 @@ TEST(Row, ResultsLieAsFarApartAsTheirStrides) {
 }
 
 TEST(Row, SoftmaxSumsToOneAndMatchesDouble) {
-  for (const Target& target : target_levels()) {
+  for (const X86Target& target : target_levels()) {
     CompiledPlan kernel(softmax_plan(DType::f32, DType::f32), target);
     for (int64_t length : kLengths) {
       std::vector<float> x = numbers(5 * length, 1);
@@ -109,7 +109,7 @@ TEST(Row, SoftmaxSumsToOneAndMatchesDouble) {
 }
 
 TEST(Row, LayerNormWithSharedScaleBiasAndARowScalarResult) {
-  for (const Target& target : target_levels()) {
+  for (const X86Target& target : target_levels()) {
     CompiledPlan kernel(layer_norm_plan(), target);
     for (int64_t length : kLengths) {
       std::vector<float> x = numbers(3 * length, 2), scale = numbers(length, 3), bias = numbers(length, 4);
@@ -162,7 +162,7 @@ TEST(Row, SmallIntegersAreExactAndPiecesDoNotMatter) {
   for (size_t i = 0; i < x.size(); ++i) x[i] = f32_to_bf16(static_cast<float>(i * i % 7));
   x[kLength * 4 + 70] = 0x7fc0;  // NaN in row 4, in the masked tail
   x[kLength * 5 + 3] = 0xff80;   // -infinity in row 5
-  for (const Target& target : target_levels()) {
+  for (const X86Target& target : target_levels()) {
     CompiledPlan kernel(plan, target);
     for (int64_t chunk : {0, 1, 4}) {
       Guarded sums(kRows * 4), largest(kRows * 4), least(kRows * 4);
@@ -201,7 +201,7 @@ TEST(Row, PeriodsRepeatAnOperandAndRowScalarsHoldForTheWholeRow) {
   plan.lies = {RowPlan::Lies::rows};
   constexpr int64_t kRows = 8, kLength = 21;
   std::vector<float> x = numbers(kRows * kLength, 5), p = numbers(3 * kLength, 6), s = numbers(kRows, 7);
-  for (const Target& target : target_levels()) {
+  for (const X86Target& target : target_levels()) {
     CompiledPlan kernel(plan, target);
     for (int64_t chunk : {0, 1, 5}) {
       Guarded y(x.size() * 4);
@@ -223,7 +223,7 @@ TEST(Row, PeriodsRepeatAnOperandAndRowScalarsHoldForTheWholeRow) {
 TEST(Row, TheIndexCountsThroughAllRows) {
   RowPlan plan = softmax_plan(DType::f32, DType::f32);
   plan.program = flatten(cast(Scalar::f32, Expr::index()));
-  for (const Target& target : target_levels()) {
+  for (const X86Target& target : target_levels()) {
     CompiledPlan kernel(plan, target);
     std::vector<float> x = numbers(3 * 37, 1);
     Guarded y(x.size() * 4);

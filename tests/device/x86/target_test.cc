@@ -24,7 +24,7 @@ GemmPlan bf16_product() {
 }
 
 TEST(Target, IsReadFromWhatItPrints) {
-  for (const Target& level : target_levels()) EXPECT_EQ(parse_target(to_string(level)), level);
+  for (const X86Target& level : target_levels()) EXPECT_EQ(parse_target(to_string(level)), level);
   EXPECT_EQ(parse_target(to_string(host_target())), host_target());
   EXPECT_EQ(parse_target("host"), host_target());
   const Features host = cpu_features();
@@ -32,7 +32,7 @@ TEST(Target, IsReadFromWhatItPrints) {
     Features some = Features().with(Feature::avx2);
     for (int f = 0; f < kFeatures; ++f)
       if (chosen >> f & 1 && host.has(static_cast<Feature>(f))) some = some.with(static_cast<Feature>(f));
-    EXPECT_EQ(parse_target(to_string(Target(some))), Target(some)) << to_string(some);
+    EXPECT_EQ(parse_target(to_string(X86Target(some))), X86Target(some)) << to_string(some);
   }
 }
 
@@ -45,7 +45,7 @@ TEST(Target, TakesFeaturesAwayFromALevel) {
 }
 
 TEST(Target, EmulatesTilesOnAnyCpu) {
-  const Target target = parse_target("host+amx_emulated");
+  const X86Target target = parse_target("host+amx_emulated");
   EXPECT_EQ(target.tile_unit(DType::bf16)->name, "tdpbf16ps");
   EXPECT_EQ(parse_target(to_string(target)), target);
   EXPECT_FALSE(host_target().emulates_tiles());
@@ -64,24 +64,24 @@ TEST(Target, RefusesNamesAndFeaturesThatThereAreNot) {
 }
 
 TEST(Target, HasTheUnitsOfItsFeatures) {
-  EXPECT_EQ(Target(Features().with(Feature::avx2)).units().size(), 1u);
-  const Target sapphire_rapids(all_features(), microarchitecture("sapphire_rapids"));
+  EXPECT_EQ(X86Target(Features().with(Feature::avx2)).units().size(), 1u);
+  const X86Target sapphire_rapids(all_features(), microarchitecture("sapphire_rapids"));
   std::string names;
   for (const DotUnit& unit : sapphire_rapids.units()) names += fmt::format("{} {}; ", unit.name, unit.rate);
   EXPECT_EQ(names, "vfmadd231ps 1; vdpbf16ps 0.5; vpdpbusd 4; tdpbf16ps 12; tdpbusd 24; tdpbssd 24; ");
-  EXPECT_EQ(Target(Features().with(Feature::avx_vnni)).units()[1].n, 8);
+  EXPECT_EQ(X86Target(Features().with(Feature::avx_vnni)).units()[1].n, 8);
 }
 
 // Code for VNNI on any CPU, of any width.
 TEST(Target, MayEmulateADotProductOfBytes) {
-  const Target emulated = parse_target("avx2+vnni_emulated");
+  const X86Target emulated = parse_target("avx2+vnni_emulated");
   EXPECT_EQ(emulated.byte_unit()->k, 4);
   EXPECT_EQ(emulated.byte_unit()->n, 8);
   EXPECT_EQ(parse_target(to_string(emulated)), emulated);
   EXPECT_EQ(parse_target("avx2").byte_unit(), nullptr);
   EXPECT_FALSE(host_target().has(Feature::vnni_emulated)) << "no CPU has it";
-  EXPECT_EQ(Target(Features().with(Feature::avx512).with(Feature::vnni_emulated)).byte_unit()->n, 16);
-  EXPECT_EQ(Target(Features().with(Feature::avx512).with(Feature::avx_vnni)).byte_unit(), nullptr)
+  EXPECT_EQ(X86Target(Features().with(Feature::avx512).with(Feature::vnni_emulated)).byte_unit()->n, 16);
+  EXPECT_EQ(X86Target(Features().with(Feature::avx512).with(Feature::avx_vnni)).byte_unit(), nullptr)
       << "of other vectors";
 }
 
@@ -101,7 +101,7 @@ TEST(Microarchitecture, IsFoundByModelAndUnknownOnesGetACautiousRow) {
 // Where vdpbf16ps has half the rate of multiply-adds, only tiles so small that taking pairs apart costs more use it.
 TEST(Target, RatesDecideWhatMultipliesPairs) {
   const Features vectors = all_features().without(Feature::amx_bf16).without(Feature::amx_emulated);
-  const Target zen4(vectors, microarchitecture("zen4")), intel(vectors, microarchitecture("intel"));
+  const X86Target zen4(vectors, microarchitecture("zen4")), intel(vectors, microarchitecture("intel"));
   for (int64_t rows : {0, 1, 2, 8, 128}) EXPECT_TRUE(gemm_shape(bf16_product(), zen4, gemm_case(rows)).pairs()) << rows;
   EXPECT_TRUE(gemm_shape(bf16_product(), intel, 1).pairs());
   for (int64_t rows : {0, 8, 128}) {

@@ -11,7 +11,7 @@ namespace {
 using namespace test;
 
 template <class T>
-void expect_transposed(int64_t planes, int64_t rows, int64_t columns, const Target& target) {
+void expect_transposed(int64_t planes, int64_t rows, int64_t columns, const X86Target& target) {
   const int64_t lanes = target.lanes();
   const TransposePlan plan{.element_bytes = sizeof(T),
                            .rows = rows < lanes ? rows : 0,
@@ -40,7 +40,7 @@ void expect_transposed(int64_t planes, int64_t rows, int64_t columns, const Targ
 }
 
 TEST(Transpose, AnyRowsAndColumnsOfEveryElementSize) {
-  for (const Target& target : target_levels())
+  for (const X86Target& target : target_levels())
     for (int64_t rows : {1, 3, 8, 16, 31, 1100})
       for (int64_t columns : {1, 3, 7, 16, 50}) {
         expect_transposed<uint32_t>(2, rows, columns, target);

@@ -121,7 +121,7 @@ Tensor plane_tensor(const Places& at, int64_t channels, DType dtype, Philox& rng
 // The first result of a kernel, from an x beside which nothing can be read. For a plan for any plane, `args` have the
 // sizes of `at`.
 template <class T>
-std::vector<T> run(CompiledPlan& kernel, const ReduceWindowPlan& plan, ReduceWindowArgs args, const Target& target,
+std::vector<T> run(CompiledPlan& kernel, const ReduceWindowPlan& plan, ReduceWindowArgs args, const X86Target& target,
                    const Places& at, const Tensor& x, const Tensor* w = nullptr, int64_t chunk = 0,
                    AtTheEdge::Side side = AtTheEdge::Side::end) {
   const Buffer weights = w ? lay_out(plan, target, *w, 1) : Buffer();
@@ -136,7 +136,7 @@ std::vector<T> run(CompiledPlan& kernel, const ReduceWindowPlan& plan, ReduceWin
 }
 
 template <class T>
-std::vector<T> run(const ReduceWindowPlan& plan, const Target& target, const Places& at, const Tensor& x,
+std::vector<T> run(const ReduceWindowPlan& plan, const X86Target& target, const Places& at, const Tensor& x,
                    const Tensor* w = nullptr, int64_t chunk = 0, AtTheEdge::Side side = AtTheEdge::Side::end) {
   CompiledPlan kernel(plan, target);
   return run<T>(kernel, plan, {}, target, at, x, w, chunk, side);
@@ -157,7 +157,7 @@ std::vector<Products> reference(const Places& at, int64_t channels, const Tensor
 
 TEST(Window, DepthwiseProductsStayWithinTheBoundAndTheirMemory) {
   Philox rng(1);
-  for (const Target& target : target_levels())
+  for (const X86Target& target : target_levels())
     for (const Places& at : kAll)
       for (int64_t channels : kChannels) {
         const DType dtype = channels % 2 ? DType::f32 : DType::bf16;
@@ -175,7 +175,7 @@ TEST(Window, DepthwiseProductsStayWithinTheBoundAndTheirMemory) {
 
 TEST(Window, SmallIntegersAreExact) {
   Philox rng(2);
-  for (const Target& target : target_levels())
+  for (const X86Target& target : target_levels())
     for (const Places& at : kAll)
       for (int64_t channels : {5, 16, 72}) {
         const Tensor x = plane_tensor(at, channels, DType::bf16, rng, true),
@@ -199,7 +199,7 @@ TEST(Window, ADroppedTapIsOutsideTheBound) {
 TEST(Window, SumsOfLongLinesAndAnySplitOfTheItemsGivesTheSameBits) {
   Philox rng(4);
   const Places at{2, {.width = 3001, .kernel_width = 3001}};
-  for (const Target& target : target_levels())
+  for (const X86Target& target : target_levels())
     for (int64_t channels : {1, 7, 16, 100, 480}) {
       const Tensor x = plane_tensor(at, channels, DType::f32, rng, false);
       const ReduceWindowPlan plan = window_plan(at, channels, DType::f32, Reduction::sum);
@@ -213,7 +213,7 @@ template <class T>
 void expect_largest(DType dtype, Reduction reduction) {
   Philox rng(5);
   const auto better = [&](T a, T b) { return reduction == Reduction::max ? a > b : a < b; };
-  for (const Target& target : target_levels())
+  for (const X86Target& target : target_levels())
     for (const Places& at : kAll)
       for (int64_t channels : {3, 16, 29}) {
         const Tensor x = plane_tensor(at, channels, DType::f32, rng, true).converted(dtype);
@@ -241,7 +241,7 @@ TEST(Window, BytesAreComparedWithTheirSign) {
   const Places at = square(1, 4, 4, 2, 2, 0);
   std::vector<int8_t> values(4 * 4 * 3, -128);
   values[5 * 3 + 1] = -3;  // row 1, column 1, channel 1
-  for (const Target& target : target_levels()) {
+  for (const X86Target& target : target_levels()) {
     ReduceWindowPlan plan = window_plan(at, 3, DType::i8, Reduction::max);
     const auto got = run<int8_t>(plan, target, at, Tensor::of<int8_t>({1, 4, 4, 3}, values));
     for (size_t i = 0; i < got.size(); ++i) EXPECT_EQ(got[i], i == 1 ? -3 : -128) << i;
@@ -259,7 +259,7 @@ TEST(Window, NanWinsAndInfinityIsAValue) {
   const Places at = square(1, 5, 5, 3, 1, 1);
   std::vector<float> values(25 * 20, -INFINITY);
   values[(0 * 5 + 0) * 20 + 2] = NAN;
-  for (const Target& target : target_levels())
+  for (const X86Target& target : target_levels())
     for (Reduction reduction : {Reduction::max, Reduction::min, Reduction::sum}) {
       const auto got =
           run<float>(window_plan(at, 20, DType::f32, reduction), target, at, Tensor::of<float>({1, 5, 5, 20}, values));
@@ -275,7 +275,7 @@ TEST(Window, NanWinsAndInfinityIsAValue) {
 // mean = r / taps; results: mean + full * row, and scalar * column + index.
 TEST(Window, ProgramsReadTapsAndOperandsOfEveryAccess) {
   Philox rng(6);
-  for (const Target& target : target_levels())
+  for (const X86Target& target : target_levels())
     for (int64_t channels : {5, 16, 40}) {
       const Places at = square(2, 6, 11, 3, 1, 1);
       ReduceWindowPlan plan = window_plan(at, channels, DType::f32, Reduction::sum);
@@ -351,7 +351,7 @@ std::vector<int32_t> sums_of_codes(const Places& at, int64_t channels, const Ten
 
 TEST(Window, SumsOfCodesAreExactWhateverLiesOutside) {
   Philox rng(8);
-  for (const Target& target : target_levels())
+  for (const X86Target& target : target_levels())
     for (const Places& at : {kAll[1], kAll[3], kAll[6], kAll[7], kUneven, kWide, square(1, 20, 18, 16, 1, 8)})
       for (int64_t channels : {1, 13, 24, 67})
         for (DType dtype : {DType::i8, DType::u8})
@@ -390,7 +390,7 @@ TEST(Window, SumsOfTheLargestCodesAreExact) {
   plan.results = {DType::i32};
   const Tensor w = Tensor::of<int8_t>({16, 256}, std::vector<int8_t>(4096, -128)),
                x = Tensor::of<uint8_t>({1, 16, 16, 16}, std::vector<uint8_t>(4096, 255));
-  for (const Target& target : target_levels())
+  for (const X86Target& target : target_levels())
     EXPECT_EQ(run<int32_t>(plan, target, at, x, &w), sums_of_codes(at, 16, x, w, 0));
   plan.plane.kernel_height = 17;
   EXPECT_FALSE(supports(plan, parse_target("avx2")).supported());
@@ -420,7 +420,7 @@ Places moved(const Places& at, int64_t height, int64_t width, int64_t pads_y, in
 void expect_bits_of_own_code(const ReduceWindowPlan& like, std::span<const Places> planes, bool any_kernel,
                              Philox& rng) {
   const bool products = like.reduction == Reduction::products;
-  for (const Target& target : target_levels()) {
+  for (const X86Target& target : target_levels()) {
     std::optional<CompiledPlan> general;
     std::string text;
     for (const Places& at : planes) {
@@ -484,7 +484,7 @@ TEST(WindowOfAnyPlane, PackedWeights) {
 TEST(WindowOfAnyPlane, CountsTapsInThePlaneAndInThePaddingThatCounts) {
   Philox rng(24);
   for (const CountedPadding& counted : {CountedPadding{}, CountedPadding{1, 2, 0, 1}})
-    for (const Target& target : target_levels()) {
+    for (const X86Target& target : target_levels()) {
       ReduceWindowPlan plan = window_plan(square(1, 1, 1, 3, 2, 2), 20, DType::f32, Reduction::sum);
       plan.program = flatten(Expr::arg(0, Scalar::f32) / Expr::arg(1, Scalar::f32));
       std::optional<CompiledPlan> general;

@@ -10,7 +10,7 @@ using llvm::Function;
 using llvm::Value;
 
 // As kPlainPower says.
-Value* is_plain(Emitter& e, Value* x) {
+Value* is_plain(X86Emitter& e, Value* x) {
   constexpr uint32_t kLeast = (127 - kPlainPower) << 23, kMost = (127 + kPlainPower) << 23, kInfinity = 0x7f800000;
   Value* magnitude = e.b.CreateAnd(e.as(x, e.v_i32), e.c_i32(0x7fffffff));
   Value* within = e.b.CreateICmpULE(e.b.CreateSub(magnitude, e.c_i32(kLeast)), e.c_i32(kMost - kLeast));
@@ -20,7 +20,7 @@ Value* is_plain(Emitter& e, Value* x) {
 
 class PanelDecoder {
  public:
-  PanelDecoder(Emitter& e, const BlockGemmShape& shape) : e_(e), s_(shape) {}
+  PanelDecoder(X86Emitter& e, const BlockGemmShape& shape) : e_(e), s_(shape) {}
 
   Function* emit(const std::string& symbol) {
     llvm::Type* const params[] = {e_.ptr, e_.i64, e_.i64, e_.ptr};
@@ -76,32 +76,32 @@ class PanelDecoder {
   }
 
   static constexpr double kMagic = 0x1p23;
-  Emitter& e_;
+  X86Emitter& e_;
   const BlockGemmShape& s_;
   Value *step_ = nullptr, *origin_ = nullptr;  // and -(2^23 + offset) times the step
 };
 
 }  // namespace
 
-Value* block_powers(Emitter& e, Value* codes) {
+Value* block_powers(X86Emitter& e, Value* codes) {
   Value* exponents = e.b.CreateShl(codes, e.c_i32(23));
   return e.as(e.b.CreateBinaryIntrinsic(llvm::Intrinsic::smax, exponents, e.c_i32(0x00400000)), e.v_f32);
 }
 
-Value* block_steps(Emitter& e, Value* codes, double unit) {
+Value* block_steps(X86Emitter& e, Value* codes, double unit) {
   Value* steps = e.b.CreateFMul(block_powers(e, codes), e.c_f32(unit));
   return e.b.CreateSelect(e.b.CreateICmpEQ(codes, e.c_i32(0xff)), e.as(e.c_i32(0x7fc00000), e.v_f32), steps);
 }
 
-Function* emit_block_tile_rows(Emitter& e, const std::string& symbol, const BlockGemmShape& shape) {
+Function* emit_block_tile_rows(X86Emitter& e, const std::string& symbol, const BlockGemmShape& shape) {
   llvm::Type* const params[] = {e.ptr, e.i64, e.ptr, e.i64, e.ptr};
   Function* f = e.begin_function(symbol, e.b.getInt1Ty(), params, false);
   const int64_t length = shape.blocks.length;
-  const Emitter::Moving rows[] = {
+  const X86Emitter::Moving rows[] = {
       {f->getArg(0), f->getArg(1)}, {f->getArg(2), shape.blocks.count()}, {f->getArg(4), shape.tile_row_bytes()}};
   Value* none = llvm::ConstantInt::getTrue(e.vec(e.b.getInt1Ty()));
   Value* plain = e.walk(f->getArg(3), rows, {none}, [&](const Values& at, const Values& now) {
-    const Emitter::Moving blocks[] = {{at[0], length}, {at[1], 1}, {at[2], length * 2}};
+    const X86Emitter::Moving blocks[] = {{at[0], length}, {at[1], 1}, {at[2], length * 2}};
     return e.walk(e.num(shape.blocks.count()), blocks, now, [&](const Values& p, Values still) {
       Value* step = block_steps(e, e.splat(e.b.CreateZExt(e.load(e.i8, p[1], 1), e.i32)), shape.unit);
       for (int64_t i = 0; i < length; i += e.lanes) {
@@ -118,7 +118,7 @@ Function* emit_block_tile_rows(Emitter& e, const std::string& symbol, const Bloc
   return f;
 }
 
-Function* emit_block_tile_panel(Emitter& e, const std::string& symbol, const BlockGemmShape& shape) {
+Function* emit_block_tile_panel(X86Emitter& e, const std::string& symbol, const BlockGemmShape& shape) {
   return PanelDecoder(e, shape).emit(symbol);
 }
 

@@ -12,18 +12,18 @@
 namespace hone {
 
 // Powers of two as f32, subnormal 2^-127 among them; the code of NaN gives infinity.
-llvm::Value* block_powers(Emitter& e, llvm::Value* codes);
+llvm::Value* block_powers(X86Emitter& e, llvm::Value* codes);
 // Steps of A times the fractions of both formats, with NaN for NaN.
-llvm::Value* block_steps(Emitter& e, llvm::Value* codes, double unit);
+llvm::Value* block_steps(X86Emitter& e, llvm::Value* codes, double unit);
 
 // Adds a local function
 //   i1(a, a_row_bytes, scales, rows, out)
 // that lays rows of A out as bf16, shape.tile_row_bytes() apart, and says whether all of them are such.
-llvm::Function* emit_block_tile_rows(Emitter& e, const std::string& symbol, const BlockGemmShape& shape);
+llvm::Function* emit_block_tile_rows(X86Emitter& e, const std::string& symbol, const BlockGemmShape& shape);
 
 // Adds a local function
 //   void(panel, first, count, out)
 // that decodes the blocks [first, first + count) of a panel of W to pairs of bf16.
-llvm::Function* emit_block_tile_panel(Emitter& e, const std::string& symbol, const BlockGemmShape& shape);
+llvm::Function* emit_block_tile_panel(X86Emitter& e, const std::string& symbol, const BlockGemmShape& shape);
 
 }  // namespace hone

@@ -10,15 +10,15 @@ using llvm::Value;
 
 namespace {
 
-Value* is_there(Emitter& e, Value* pointer) {
+Value* is_there(X86Emitter& e, Value* pointer) {
   return e.b.CreateICmpNE(pointer, llvm::ConstantPointerNull::get(e.b.getPtrTy()));
 }
 
 }  // namespace
 
-Value* state_field(Emitter& e, Value* state, size_t offset) { return e.at(state, static_cast<int64_t>(offset)); }
+Value* state_field(X86Emitter& e, Value* state, size_t offset) { return e.at(state, static_cast<int64_t>(offset)); }
 
-Value* tile_state(Emitter& e) {
+Value* tile_state(X86Emitter& e) {
   Value* state = e.stack(e.i8, sizeof(TileState));
   for (size_t field : {offsetof(TileState, half_rows), offsetof(TileState, first), offsetof(TileState, second),
                        offsetof(TileState, rows)})
@@ -26,7 +26,7 @@ Value* tile_state(Emitter& e) {
   return state;
 }
 
-Function* emit_next_rows(Emitter& e, const std::string& symbol, Function* epilogue, int64_t row_bytes) {
+Function* emit_next_rows(X86Emitter& e, const std::string& symbol, Function* epilogue, int64_t row_bytes) {
   llvm::Type* const params[] = {e.ptr, e.i64};
   Function* f = e.begin_function(symbol, e.b.getVoidTy(), params, false);
   allow_spills(f);
@@ -49,7 +49,7 @@ Function* emit_next_rows(Emitter& e, const std::string& symbol, Function* epilog
   return f;
 }
 
-Function* emit_flush(Emitter& e, const std::string& symbol, Function* next_rows, int64_t row_bytes) {
+Function* emit_flush(X86Emitter& e, const std::string& symbol, Function* next_rows, int64_t row_bytes) {
   llvm::Type* const params[] = {e.ptr};
   Function* f = e.begin_function(symbol, e.b.getVoidTy(), params, false);
   const size_t places[] = {offsetof(TileState, first), offsetof(TileState, second)};
@@ -65,13 +65,13 @@ Function* emit_flush(Emitter& e, const std::string& symbol, Function* next_rows,
   return f;
 }
 
-void store_pending(Emitter& e, Value* place, int half, int c, int64_t row_bytes) {
+void store_pending(X86Emitter& e, Value* place, int half, int c, int64_t row_bytes) {
   e.when(is_there(e, place), [&] {
     TileRegisters(e).store(kSumTiles[half][c], e.at(place, int64_t{c} * TileConfig::kRowBytes), e.num(row_bytes));
   });
 }
 
-void finish_later(Emitter& e, Value* state, const StripResult& strip) {
+void finish_later(X86Emitter& e, Value* state, const StripResult& strip) {
   const auto set = [&](size_t offset, Value* value) { e.store(value, state_field(e, state, offset), 8); };
   set(offsetof(TileState, sums), e.load(e.ptr, state_field(e, state, offsetof(TileState, first)), 8));
   set(offsetof(TileState, args), strip.args);

@@ -22,8 +22,8 @@ struct TileState {
   int64_t row = 0, column = 0, result_offset = 0, batch = 0;
 };
 
-llvm::Value* tile_state(Emitter& e);  // of a kernel, which releases its tiles when it ends
-llvm::Value* state_field(Emitter& e, llvm::Value* state, size_t offset);
+llvm::Value* tile_state(X86Emitter& e);  // of a kernel, which releases its tiles when it ends
+llvm::Value* state_field(X86Emitter& e, llvm::Value* state, size_t offset);
 
 // Two local functions
 //   void next_rows(state, most)   runs the epilogue on up to `most` of the rows that are left, of which there are some
@@ -32,17 +32,17 @@ struct PendingStrip {
   llvm::Function *next_rows = nullptr, *flush = nullptr;
 };
 // `epilogue`: of emit_epilogue(). row_bytes: of sums.
-llvm::Function* emit_next_rows(Emitter& e, const std::string& symbol, llvm::Function* epilogue, int64_t row_bytes);
-llvm::Function* emit_flush(Emitter& e, const std::string& symbol, llvm::Function* next_rows, int64_t row_bytes);
+llvm::Function* emit_next_rows(X86Emitter& e, const std::string& symbol, llvm::Function* epilogue, int64_t row_bytes);
+llvm::Function* emit_flush(X86Emitter& e, const std::string& symbol, llvm::Function* next_rows, int64_t row_bytes);
 
 // Of the tiles of one half and its columns `c`, to `place` where that is not null.
-void store_pending(Emitter& e, llvm::Value* place, int half, int c, int64_t row_bytes);
+void store_pending(X86Emitter& e, llvm::Value* place, int half, int c, int64_t row_bytes);
 
 // What the epilogue is told of a strip beside its sums.
 struct StripResult {
   llvm::Value *args, *row, *column, *rows, *result_offset, *batch;
 };
 // The strip that has just been multiplied is to have its epilogue.
-void finish_later(Emitter& e, llvm::Value* state, const StripResult& strip);
+void finish_later(X86Emitter& e, llvm::Value* state, const StripResult& strip);
 
 }  // namespace hone

@@ -20,7 +20,7 @@ constexpr const auto& kC = kSumTiles;
 constexpr int kA[2] = {4, 5}, kB[2] = {6, 7};
 
 // A configuration for each number of rows that both halves have.
-llvm::GlobalVariable* configurations(Emitter& e) {
+llvm::GlobalVariable* configurations(X86Emitter& e) {
   std::vector<uint8_t> bytes;
   for (int rows = 1; rows <= kTileRows; ++rows) {
     TileConfig config{.palette = 1};
@@ -46,7 +46,7 @@ struct Places {
 class TileStrip {
  public:
   // `a`: the type of A. `to_second`: bytes from the first half of A to the second. `once`: A is not read again soon.
-  TileStrip(Emitter& e, DType a, int64_t columns, int64_t sums_row_bytes, const TileHalves& rows, Value* a_row_bytes,
+  TileStrip(X86Emitter& e, DType a, int64_t columns, int64_t sums_row_bytes, const TileHalves& rows, Value* a_row_bytes,
             Value* to_second, bool once = true)
       : e_(e),
         tiles_(e),
@@ -105,10 +105,10 @@ class TileStrip {
   // Steps of k that lie together. Beside them every second line at `ahead` comes into the second-level cache, where
   // that is not null.
   void run(const Places& from, Value* steps, Value* ahead = nullptr) {
-    std::vector<Emitter::Moving> moving{{from.first, kTileStepBytes},
-                                        {from.second, kTileStepBytes},
-                                        {from.w, step_bytes()},
-                                        {ahead ? ahead : from.w, kFetchedBytes}};
+    std::vector<X86Emitter::Moving> moving{{from.first, kTileStepBytes},
+                                           {from.second, kTileStepBytes},
+                                           {from.w, step_bytes()},
+                                           {ahead ? ahead : from.w, kFetchedBytes}};
     const auto one = [&](const Values& p) {
       for (int64_t line = 0; line < kFetchedBytes && ahead; line += 128) e_.prefetch(e_.at(p[3], line));
       step({p[0], p[1], p[2]}, a_row_bytes_);
@@ -117,7 +117,7 @@ class TileStrip {
       const auto* known = llvm::dyn_cast<llvm::ConstantInt>(steps);
       if (known && known->isZero()) return;
       Values first;
-      for (Emitter::Moving& m : moving) first.push_back(m.pointer), m.pointer = e_.at(m.pointer, m.step);
+      for (X86Emitter::Moving& m : moving) first.push_back(m.pointer), m.pointer = e_.at(m.pointer, m.step);
       begin_by(e_.b.CreateICmpSGT(steps, e_.num(0)), [&] { one(first); });
       steps = e_.b.CreateSub(steps, e_.num(1));
     }
@@ -200,7 +200,7 @@ class TileStrip {
     e_.store(second, field(offsetof(TileState, second)), 8);
   }
 
-  Emitter& e_;
+  X86Emitter& e_;
   TileRegisters tiles_;
   const DType a_;
   const int columns_;  // tiles of them
@@ -220,7 +220,7 @@ class TileStrip {
 // Of plain rows, with scales where the weights have some that bf16 can't take.
 class TileProduct {
  public:
-  TileProduct(Emitter& e, const GemmShape& shape, const Format* format, const PendingStrip* pending, Function* f)
+  TileProduct(X86Emitter& e, const GemmShape& shape, const Format* format, const PendingStrip* pending, Function* f)
       : e_(e),
         s_(shape),
         a_row_bytes_(f->getArg(5)),
@@ -246,7 +246,7 @@ class TileProduct {
     scales = e_.at(scales, e_.times(groups, s_.scale_row_bytes()));
     const int64_t whole = s_.block_k() / s_.group, rest = s_.block_k() % s_.group, a_step = s_.group * 2,
                   w_step = s_.group / 2 * s_.row_bytes();
-    const Emitter::Moving moving[] = {{a, a_step}, {w, w_step}, {scales, s_.scale_row_bytes()}};
+    const X86Emitter::Moving moving[] = {{a, a_step}, {w, w_step}, {scales, s_.scale_row_bytes()}};
     e_.walk(e_.num(whole), moving, {}, [&](const Values& p, const Values&) {
       scaled_product(p[0], p[1], e_.num(s_.group), scales_at(p[2], factor), sums);
       return Values{};
@@ -279,7 +279,7 @@ class TileProduct {
 
   void scaled_product(Value* a, Value* w, Value* k, const Values& scales, Value* sums) {
     product(a, w, k, part_, false);
-    const Emitter::Moving moving[] = {{part_, s_.row_bytes()}, {sums, s_.row_bytes()}};
+    const X86Emitter::Moving moving[] = {{part_, s_.row_bytes()}, {sums, s_.row_bytes()}};
     e_.walk(height_, moving, {}, [&](const Values& p, const Values&) {
       for (size_t v = 0; v < vectors(); ++v) {
         const int64_t at = static_cast<int64_t>(v) * e_.lanes * 4;
@@ -315,7 +315,7 @@ class TileProduct {
     strip_.step({padded_, e_.at(padded_, e_.times(rows_.second, row_bytes)), w}, e_.num(row_bytes));
   }
 
-  Emitter& e_;
+  X86Emitter& e_;
   const GemmShape& s_;
   Value *a_row_bytes_, *height_, *first_row_;
   TileHalves rows_;
@@ -324,7 +324,7 @@ class TileProduct {
   std::optional<WeightDecoder> decoder_;
 };
 
-Function* begin(Emitter& e, const std::string& symbol, int pointers, int numbers) {
+Function* begin(X86Emitter& e, const std::string& symbol, int pointers, int numbers) {
   std::vector<llvm::Type*> params(static_cast<size_t>(pointers), e.ptr);
   params.insert(params.end(), static_cast<size_t>(numbers), e.i64);
   return e.begin_function(symbol, e.b.getVoidTy(), params, false);
@@ -332,7 +332,7 @@ Function* begin(Emitter& e, const std::string& symbol, int pointers, int numbers
 
 }  // namespace
 
-Value* tile_half(Emitter& e, Value* tallest) {
+Value* tile_half(X86Emitter& e, Value* tallest) {
   Value* half = e.b.CreateLShr(e.b.CreateAdd(tallest, e.num(1)), e.num(1));
   return e.b.CreateSelect(e.b.CreateICmpSGT(tallest, e.num(kTileRows)), half, tallest);
 }
@@ -341,7 +341,7 @@ bool keeps_sums_in_tiles(const GemmShape& shape) {
   return shape.tiles() && !shape.scale_in_loop() && !shape.global_in_sums();
 }
 
-Function* emit_tile_product(Emitter& e, const std::string& symbol, const GemmShape& shape, const Format* format,
+Function* emit_tile_product(X86Emitter& e, const std::string& symbol, const GemmShape& shape, const Format* format,
                             const PendingStrip* pending) {
   CHECK(shape.tiles() && shape.panel() != PanelType::f32 && shape.panel_columns() % kTileColumns == 0);
   CHECK(!pending || keeps_sums_in_tiles(shape));
@@ -352,7 +352,7 @@ Function* emit_tile_product(Emitter& e, const std::string& symbol, const GemmSha
   return f;
 }
 
-Function* emit_tile_block(Emitter& e, const std::string& symbol, const TileBlock& block) {
+Function* emit_tile_block(X86Emitter& e, const std::string& symbol, const TileBlock& block) {
   CHECK(block.rows <= kTileRows && block.columns % kTileColumns == 0 && block.k % kTileK == 0);
   Function* f = begin(e, symbol, 4, 2);
   Value* a_row_bytes = block.a_row_bytes ? e.num(block.a_row_bytes) : f->getArg(4);
@@ -366,7 +366,7 @@ Function* emit_tile_block(Emitter& e, const std::string& symbol, const TileBlock
   return f;
 }
 
-Function* emit_tile_window(Emitter& e, const std::string& symbol, const GemmShape& shape, const TileRuns& runs,
+Function* emit_tile_window(X86Emitter& e, const std::string& symbol, const GemmShape& shape, const TileRuns& runs,
                            const PendingStrip& pending) {
   CHECK(shape.tiles() && shape.panel() != PanelType::f32 && runs.segment_bytes % kTileStepBytes == 0);
   Function* f = begin(e, symbol, 4, 5);
@@ -378,10 +378,10 @@ Function* emit_tile_window(Emitter& e, const std::string& symbol, const GemmShap
   Value* all_steps = e.times(f->getArg(5), runs.segments_x * steps);
   strip.multiply(f->getArg(1), f->getArg(2), f->getArg(3), false, all_steps, [&](const Places& from) {
     strip.begin_by(e.b.CreateICmpSGT(f->getArg(5), e.num(0)), [&] { strip.step(from, e.num(runs.a_row_bytes)); });
-    const Emitter::Moving down[] = {
+    const X86Emitter::Moving down[] = {
         {from.first, f->getArg(4)}, {from.second, f->getArg(4)}, {from.w, runs.segments_x * w_step}};
     e.walk(f->getArg(5), down, {e.num(1)}, [&](const Values& p, const Values& in_row) {  // steps that are done
-      const Emitter::Moving across[] = {{p[0], runs.a_step_x}, {p[1], runs.a_step_x}, {p[2], w_step}};
+      const X86Emitter::Moving across[] = {{p[0], runs.a_step_x}, {p[1], runs.a_step_x}, {p[2], w_step}};
       return e.walk(e.num(runs.segments_x), across, in_row, [&](const Values& q, const Values& done) {
         Value* a_bytes = e.times(done[0], kTileStepBytes);
         const Places rest{e.at(q[0], a_bytes), e.at(q[1], a_bytes), e.at(q[2], e.times(done[0], strip.step_bytes()))};

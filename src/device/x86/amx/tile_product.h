@@ -21,8 +21,8 @@ namespace hone {
 // there where the shape adds blocks. before: the k in front of w, where scales are read; of an activation whose blocks
 // are added, the k there is to multiply. half: tile_half() of the tallest strip. row: the strip's first in its
 // block of rows, by which it fetches its part of the next block of k.
-llvm::Function* emit_tile_product(Emitter& e, const std::string& symbol, const GemmShape& shape, const Format* format,
-                                  const PendingStrip* pending);
+llvm::Function* emit_tile_product(X86Emitter& e, const std::string& symbol, const GemmShape& shape,
+                                  const Format* format, const PendingStrip* pending);
 // Whether the products of a shape can leave their sums in tiles: vectors have no part in these.
 bool keeps_sums_in_tiles(const GemmShape& shape);
 
@@ -37,7 +37,7 @@ struct TileRuns {
 //   void(state, a, w, sums, a_step_y, count, rows, second, to_second)   pointers; i64 from a_step_y on
 // that multiplies `count` times the runs, a_step_y bytes apart: `rows` rows at a, and as many to_second bytes behind
 // whose sums begin at row `second`; none where that is 0.
-llvm::Function* emit_tile_window(Emitter& e, const std::string& symbol, const GemmShape& shape, const TileRuns& runs,
+llvm::Function* emit_tile_window(X86Emitter& e, const std::string& symbol, const GemmShape& shape, const TileRuns& runs,
                                  const PendingStrip& pending);
 
 // What is multiplied is in scratch, a block of it at a time, and read more than once.
@@ -53,7 +53,7 @@ struct TileBlock {
 // Adds a local function
 //   void(state, a, w, sums, a_row_bytes, k)   pointers, then i64
 // that stores A · W at `sums`, or adds it to what is there.
-llvm::Function* emit_tile_block(Emitter& e, const std::string& symbol, const TileBlock& block);
+llvm::Function* emit_tile_block(X86Emitter& e, const std::string& symbol, const TileBlock& block);
 
 // The halves of a strip: both have `rows`, and the second begins at row `second` of the strip; 0: there is none. Where
 // the strip has fewer than both they share a row or two, so that tiles are configured once for all strips whose tallest
@@ -61,6 +61,6 @@ llvm::Function* emit_tile_block(Emitter& e, const std::string& symbol, const Til
 struct TileHalves {
   llvm::Value *rows, *second;
 };
-llvm::Value* tile_half(Emitter& e, llvm::Value* tallest);  // their rows
+llvm::Value* tile_half(X86Emitter& e, llvm::Value* tallest);  // their rows
 
 }  // namespace hone

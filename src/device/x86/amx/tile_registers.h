@@ -28,7 +28,7 @@ struct TileNames {  // of the software
 
 class TileRegisters {
  public:
-  explicit TileRegisters(Emitter& e) : e_(e) {}
+  explicit TileRegisters(X86Emitter& e) : e_(e) {}
 
   void configure(llvm::Value* config);  // clears all tiles; takes the time of ten products
   void release();                       // when no more tiles are used: threads that switch then save less
@@ -43,7 +43,7 @@ class TileRegisters {
   void act(llvm::Intrinsic::ID instruction, const char* software, std::initializer_list<llvm::Value*> arguments);
   llvm::Value* number(int tile) { return e_.b.getInt8(static_cast<uint8_t>(tile)); }
 
-  Emitter& e_;
+  X86Emitter& e_;
 };
 
 }  // namespace hone

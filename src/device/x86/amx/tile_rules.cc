@@ -11,7 +11,7 @@ namespace hone {
 namespace {
 
 // What vectors multiply in the time of one f32 product.
-double vector_rate(const ConvPlan& plan, const Target& target) {
+double vector_rate(const ConvPlan& plan, const X86Target& target) {
   if (plan.product.multiplies_codes()) return target.byte_unit() ? target.byte_unit()->rate : 2;
   const DotUnit* pairs = target.vector_unit(DType::bf16);
   return std::max(1.0, pairs ? pairs->rate : 0);
@@ -19,14 +19,14 @@ double vector_rate(const ConvPlan& plan, const Target& target) {
 
 }  // namespace
 
-bool fits_tiles(GemmPlan plan, const Target& target) {
+bool fits_tiles(GemmPlan plan, const X86Target& target) {
   plan.by_tiles = target.tile_unit(plan.a) != nullptr;
   return plan.by_tiles && gemm_shape(plan, target).tiles();
 }
 
 // Runs are spread where their share of whole steps leaves tiles one and a half times as fast as vectors: the rest goes
 // into spreading.
-bool fits_tiles(ConvPlan plan, const Target& target) {
+bool fits_tiles(ConvPlan plan, const X86Target& target) {
   const DotUnit* tiles = target.tile_unit(plan.product.a);
   if (!tiles) return false;
   plan.product.by_tiles = true;
@@ -37,12 +37,12 @@ bool fits_tiles(ConvPlan plan, const Target& target) {
   return filled * tiles->rate >= 1.5 * vector_rate(plan, target) || !s.spreads;
 }
 
-bool fits_tiles(BlockGemmPlan plan, const Target& target) {
+bool fits_tiles(BlockGemmPlan plan, const X86Target& target) {
   plan.by_tiles = true;
   return block_gemm_shape(plan, target).tiles;
 }
 
-bool fits_tiles(const AttentionPlan& plan, const Target& target) {
+bool fits_tiles(const AttentionPlan& plan, const X86Target& target) {
   return plan.dtype == DType::bf16 && target.tile_unit(DType::bf16) && plan.head_dim % kTileK == 0;
 }
 
@@ -56,7 +56,7 @@ bool tiles_can(const GemmShape& s) {
   return has_numbers && (!s.scale_in_loop() || s.group == s.k || s.group % kTileK == 0);
 }
 
-bool tiles_can(const BlockGemmShape& s, const Target& target) {
+bool tiles_can(const BlockGemmShape& s, const X86Target& target) {
   return s.powers && target.tile_unit(DType::bf16) && s.panel_columns() % kTileColumns == 0;
 }
 
@@ -73,7 +73,7 @@ int64_t choose_tile_block(const GemmShape& s) {
 
 // Blocks are larger than those of vectors, since the first strip loads both factors from the second-level cache. Where
 // that does not hold the weights, tiles wait for them: then rows are as many as fill half of it.
-int64_t choose_tile_rows(const GemmShape& s, const Target& target) {
+int64_t choose_tile_rows(const GemmShape& s, const X86Target& target) {
   const int64_t room = target.l2_bytes() / 2;
   if (s.panels() * s.panel_bytes() <= room) return 256;
   return std::clamp<int64_t>(room / (s.k * size_bytes(s.a)) / kTileStripRows * kTileStripRows, 256, 1024);

@@ -10,7 +10,7 @@ namespace hone {
 namespace {
 
 // Items are handed out together until they take about 20 us.
-Launch launch(const AttentionPlan& plan, const Target& target, AttentionArgs& args) {
+Launch launch(const AttentionPlan& plan, const X86Target& target, AttentionArgs& args) {
   const AttentionShape shape = attention_shape(plan, target);
   const AttentionItems items = attention_items(plan, shape, args.batches, args.queries, args.keys);
   const int64_t sharing = plan.heads / plan.kv_heads;
@@ -27,7 +27,7 @@ Launch launch(const AttentionPlan& plan, const Target& target, AttentionArgs& ar
           .scratch_bytes = shape.scratch_bytes};
 }
 
-std::string describe(const AttentionPlan& plan, const Target& target) {
+std::string describe(const AttentionPlan& plan, const X86Target& target) {
   const AttentionShape shape = attention_shape(plan, target);
   if (plan.task == AttentionPlan::Task::join) return "ranges of keys joined in their order";
   const std::string ranges = plan.splits ? fmt::format(", of up to {} queries in ranges of {}", kSplitQueries,
@@ -46,18 +46,18 @@ std::string describe(const AttentionPlan& plan, const Target& target) {
       attention_rows_in_rows(plan, shape.block_keys));
 }
 
-bool can_shrink(const AttentionPlan& plan, const Target& target, int shrink) {
+bool can_shrink(const AttentionPlan& plan, const X86Target& target, int shrink) {
   if (plan.splits) return false;  // two kernels agree on strips
   return attention_shape(plan, target, shrink).rows < attention_shape(plan, target, shrink - 1).rows;
 }
 
-KernelSpeed speed(const AttentionPlan& plan, const Target& target) {
+KernelSpeed speed(const AttentionPlan& plan, const X86Target& target) {
   if (attention_shape(plan, target).tiles()) return {0.5, 0.03, ProductUnit::bf16_tiles};  // the rest is softmax
   return {0.75, 0.3};
 }
 
 // Whether some lengths make ranges of keys.
-bool may_split(const AttentionPlan& plan, const Target& target, const Dim& queries, const Dim& keys) {
+bool may_split(const AttentionPlan& plan, const X86Target& target, const Dim& queries, const Dim& keys) {
   const int64_t range = attention_range_keys(plan, attention_shape(plan, target), 1);
   if (queries.is_constant() && queries.constant() > kSplitQueries) return false;
   if (keys.is_constant() && keys.constant() <= range) return false;

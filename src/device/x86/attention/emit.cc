@@ -20,11 +20,11 @@ using llvm::Value;
 using A = AttentionArgs;
 
 // void(from, row_bytes, rows): asks for `bytes` of each row, to be read later or written soon.
-Function* emit_prefetch_rows(Emitter& e, const std::string& symbol, int64_t bytes, bool to_write = false) {
+Function* emit_prefetch_rows(X86Emitter& e, const std::string& symbol, int64_t bytes, bool to_write = false) {
   llvm::Type* const params[] = {e.ptr, e.i64, e.i64};
   Function* f = e.begin_function(symbol, e.b.getVoidTy(), params, false);
   constexpr int64_t kLine = 64;
-  const Emitter::Moving moving[] = {{f->getArg(0), f->getArg(1)}};
+  const X86Emitter::Moving moving[] = {{f->getArg(0), f->getArg(1)}};
   e.walk(f->getArg(2), moving, {}, [&](const Values& row, const Values&) {
     e.loop(e.num(0), e.num(bytes), kLine, {}, [&](Value* at, const Values&) {
       if (to_write) e.prefetch_to_write(e.at(row[0], at));
@@ -39,7 +39,7 @@ Function* emit_prefetch_rows(Emitter& e, const std::string& symbol, int64_t byte
 
 class AttentionKernel {
  public:
-  AttentionKernel(Emitter& e, const AttentionPlan& plan, const std::string& symbol, int shrink)
+  AttentionKernel(X86Emitter& e, const AttentionPlan& plan, const std::string& symbol, int shrink)
       : e_(e),
         plan_(plan),
         s_(attention_shape(plan, e.target, shrink)),
@@ -475,7 +475,7 @@ class AttentionKernel {
     e_.when(e_.b.CreateAnd(by_panels, is_later), [&] { add_values(result_); });
   }
 
-  Emitter& e_;
+  X86Emitter& e_;
   const AttentionPlan& plan_;
   const AttentionShape s_;
   const int64_t size_;
@@ -493,7 +493,7 @@ class AttentionKernel {
 
 }  // namespace
 
-void emit_attention(Emitter& e, const AttentionPlan& plan, const std::string& symbol, int shrink) {
+void emit_attention(X86Emitter& e, const AttentionPlan& plan, const std::string& symbol, int shrink) {
   AttentionKernel(e, plan, symbol, shrink);
 }
 

@@ -8,7 +8,7 @@
 
 namespace hone {
 
-Support attention_support(const AttentionPlan& plan, const Target&) {
+Support attention_support(const AttentionPlan& plan, const X86Target&) {
   if (plan.dtype != DType::f32 && plan.dtype != DType::bf16)
     return {fmt::format("q, k and v of {}; f32 and bf16 are multiplied", to_string(plan.dtype))};
   if (plan.heads < 1 || plan.kv_heads < 1 || plan.heads % plan.kv_heads != 0 || plan.head_dim < 1 || plan.value_dim < 1)
@@ -32,7 +32,7 @@ int attention_panel_vectors(int64_t columns, int lanes) {
   return two * 10 <= one * 11 ? 2 : 1;  // one vector at a time costs about a tenth more
 }
 
-AttentionShape attention_shape(const AttentionPlan& plan, const Target& target, int shrink) {
+AttentionShape attention_shape(const AttentionPlan& plan, const X86Target& target, int shrink) {
   AttentionShape s;
   s.lanes = target.lanes();
   if (fits_tiles(plan, target)) s.unit = ProductUnit::bf16_tiles;

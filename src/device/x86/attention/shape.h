@@ -27,7 +27,6 @@
 namespace hone {
 
 class X86Emitter;
-using Emitter = X86Emitter;
 
 // Rows of codes or pages that come one behind the other, decoded to f32, before they are laid out; a multiple of the
 // columns of any panel of keys.
@@ -62,9 +61,9 @@ struct AttentionShape {
   int64_t state_bytes() const { return largest_offset() + vector_bytes(); }
 };
 
-Support attention_support(const AttentionPlan& plan, const Target& target);
+Support attention_support(const AttentionPlan& plan, const X86Target& target);
 int attention_panel_vectors(int64_t columns, int lanes);  // of a panel, where there are so many columns
-AttentionShape attention_shape(const AttentionPlan& plan, const Target& target, int shrink = 0);
+AttentionShape attention_shape(const AttentionPlan& plan, const X86Target& target, int shrink = 0);
 
 // How the heads that share keys, and their queries, fall into items.
 struct AttentionItems {
@@ -88,6 +87,6 @@ int64_t attention_shared_bytes(const AttentionPlan& plan, const AttentionShape& 
 // out as panels. It decides bits, and so takes no notice of batches.
 int64_t attention_rows_in_rows(const AttentionPlan& plan, int64_t keys);
 
-void emit_attention(Emitter& e, const AttentionPlan& plan, const std::string& symbol, int shrink);
+void emit_attention(X86Emitter& e, const AttentionPlan& plan, const std::string& symbol, int shrink);
 
 }  // namespace hone

@@ -10,7 +10,7 @@ namespace hone {
 namespace {
 
 // An item is millions of multiply-adds; short ones are handed out together until they take about 20 us.
-Launch launch(const AttentionGradientPlan& plan, const Target& target, AttentionGradientArgs& args) {
+Launch launch(const AttentionGradientPlan& plan, const X86Target& target, AttentionGradientArgs& args) {
   const AttentionPlan& attention = plan.attention;
   const int64_t queries = std::max<int64_t>(1, args.queries), keys = std::max<int64_t>(1, args.keys);
   const double flops = 10.0 * static_cast<double>(queries) * static_cast<double>(keys) * attention.head_dim *
@@ -20,17 +20,17 @@ Launch launch(const AttentionGradientPlan& plan, const Target& target, Attention
           .scratch_bytes = attention_gradient_shape(plan, target).scratch_bytes};
 }
 
-std::string describe(const AttentionGradientPlan& plan, const Target&) {
+std::string describe(const AttentionGradientPlan& plan, const X86Target&) {
   return fmt::format("{} heads of {}{}, weights computed again", plan.attention.heads, plan.attention.head_dim,
                      plan.attention.limited ? ", causal" : "");
 }
 
-bool can_shrink(const AttentionGradientPlan& plan, const Target& target, int shrink) {
+bool can_shrink(const AttentionGradientPlan& plan, const X86Target& target, int shrink) {
   return attention_gradient_shape(plan, target, shrink).tiles.rows <
          attention_gradient_shape(plan, target, shrink - 1).tiles.rows;
 }
 
-KernelSpeed speed(const AttentionGradientPlan&, const Target&) { return {0.75, 0.3}; }
+KernelSpeed speed(const AttentionGradientPlan&, const X86Target&) { return {0.75, 0.3}; }
 
 int64_t length_bound(int64_t keys) {  // lengths of one range share a kernel
   int64_t most = 128;

@@ -2,9 +2,9 @@
 // its gradient between them.
 #include <limits>
 
+#include "device/llvm/expr_emit.h"
 #include "device/x86/attention_gradient/shape.h"
 #include "device/x86/emitter.h"
-#include "device/llvm/expr_emit.h"
 #include "device/x86/panel.h"
 #include "device/x86/tile.h"
 
@@ -17,7 +17,7 @@ using A = AttentionGradientArgs;
 
 // Calls body(first element, lanes in use or null, values so far) over the vectors of a row.
 template <class Body>
-Values over(Emitter& e, Value* count, Values carried, Body body) {
+Values over(X86Emitter& e, Value* count, Values carried, Body body) {
   Value* full = e.b.CreateAnd(count, e.num(-e.lanes));
   carried =
       e.loop(e.num(0), full, e.lanes, carried, [&](Value* i, const Values& now) { return body(i, nullptr, now); });
@@ -32,7 +32,7 @@ Values over(Emitter& e, Value* count, Values carried, Body body) {
 // to `keys`, get 0 in both. A row of -inf alone gives NaN.
 class SoftmaxGradient {
  public:
-  SoftmaxGradient(Emitter& e, const AttentionPlan& plan, const AttentionTiles& shape, const std::string& symbol)
+  SoftmaxGradient(X86Emitter& e, const AttentionPlan& plan, const AttentionTiles& shape, const std::string& symbol)
       : e_(e), plan_(plan), exp_difference_(flatten(exp(Expr::arg(0, Scalar::f32) - Expr::arg(1, Scalar::f32)))) {
     llvm::Type* const params[] = {e.ptr, e.ptr, e.ptr, e.i64, e.i64, e.i64, e.i64};
     function_ = e.begin_function(symbol, e.b.getVoidTy(), params, false);
@@ -98,17 +98,17 @@ class SoftmaxGradient {
   // A NaN score is lost here and comes back through exp.
   Value* larger(Value* x, Value* y) { return e_.b.CreateSelect(e_.b.CreateFCmpOGT(x, y), x, y); }
 
-  Emitter& e_;
+  X86Emitter& e_;
   const AttentionPlan& plan_;
   const Program exp_difference_;
   Function* function_ = nullptr;
 };
 
 // void(from, from_row_bytes, to, to_row_bytes, rows, columns): rows of f32, copied.
-Function* emit_copy_rows(Emitter& e, const std::string& symbol) {
+Function* emit_copy_rows(X86Emitter& e, const std::string& symbol) {
   llvm::Type* const params[] = {e.ptr, e.i64, e.ptr, e.i64, e.i64, e.i64};
   Function* f = e.begin_function(symbol, e.b.getVoidTy(), params, false);
-  const Emitter::Moving moving[] = {{f->getArg(0), f->getArg(1)}, {f->getArg(2), f->getArg(3)}};
+  const X86Emitter::Moving moving[] = {{f->getArg(0), f->getArg(1)}, {f->getArg(2), f->getArg(3)}};
   e.walk(f->getArg(4), moving, {}, [&](const Values& at, const Values&) {
     return over(e, f->getArg(5), {}, [&](Value* c, Value* lanes, const Values&) {
       e.masked_store(e.masked_load(e.v_f32, e.at(at[0], e.times(c, 4)), lanes), e.at(at[1], e.times(c, 4)), lanes);
@@ -121,7 +121,7 @@ Function* emit_copy_rows(Emitter& e, const std::string& symbol) {
 
 class AttentionGradientKernel {
  public:
-  AttentionGradientKernel(Emitter& e, const AttentionGradientPlan& plan, const std::string& symbol, int shrink)
+  AttentionGradientKernel(X86Emitter& e, const AttentionGradientPlan& plan, const std::string& symbol, int shrink)
       : e_(e),
         plan_(plan.attention),
         s_(attention_gradient_shape(plan, e.target, shrink)),
@@ -320,7 +320,7 @@ class AttentionGradientKernel {
       }
   }
 
-  Emitter& e_;
+  X86Emitter& e_;
   const AttentionPlan& plan_;
   const AttentionGradientShape s_;
   const AttentionTiles& t_;
@@ -334,7 +334,7 @@ class AttentionGradientKernel {
 
 }  // namespace
 
-void emit_attention_gradient(Emitter& e, const AttentionGradientPlan& plan, const std::string& symbol, int shrink) {
+void emit_attention_gradient(X86Emitter& e, const AttentionGradientPlan& plan, const std::string& symbol, int shrink) {
   AttentionGradientKernel(e, plan, symbol, shrink);
 }
 

@@ -12,7 +12,6 @@
 namespace hone {
 
 class X86Emitter;
-using Emitter = X86Emitter;
 
 struct AttentionTiles {
   int lanes = 0, rows = 0;                 // rows of a strip
@@ -34,10 +33,10 @@ struct AttentionGradientShape {
   int64_t head_columns(int64_t head_dim) const { return round_up(head_dim, tiles.value_columns()); }
 };
 
-Support attention_gradient_support(const AttentionGradientPlan& plan, const Target& target);
-AttentionGradientShape attention_gradient_shape(const AttentionGradientPlan& plan, const Target& target,
+Support attention_gradient_support(const AttentionGradientPlan& plan, const X86Target& target);
+AttentionGradientShape attention_gradient_shape(const AttentionGradientPlan& plan, const X86Target& target,
                                                 int shrink = 0);
 
-void emit_attention_gradient(Emitter& e, const AttentionGradientPlan& plan, const std::string& symbol, int shrink);
+void emit_attention_gradient(X86Emitter& e, const AttentionGradientPlan& plan, const std::string& symbol, int shrink);
 
 }  // namespace hone

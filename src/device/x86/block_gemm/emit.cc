@@ -25,7 +25,7 @@ using llvm::Value;
 // Rows of A as the tile reads them.
 class RowLayout {
  public:
-  RowLayout(Emitter& e, const BlockGemmShape& shape) : e_(e), s_(shape) {}
+  RowLayout(X86Emitter& e, const BlockGemmShape& shape) : e_(e), s_(shape) {}
 
   // void(a, a_row_bytes, scales, rows, scratch)
   Function* emit(const std::string& symbol) {
@@ -35,7 +35,7 @@ class RowLayout {
     llvm::Type* const params[] = {e_.ptr, e_.i64, e_.ptr, e_.i64, e_.ptr};
     Function* f = e_.begin_function(symbol, e_.b.getVoidTy(), params, false);
     Value* row_bytes = f->getArg(1);
-    const Emitter::Moving moving[] = {
+    const X86Emitter::Moving moving[] = {
         {f->getArg(0), row_bytes}, {f->getArg(2), s_.blocks.count()}, {f->getArg(4), s_.a_row_bytes()}};
     e_.walk(f->getArg(3), moving, {}, [&](const Values& at, const Values&) {
       Value* const arguments[] = {at[0], row_bytes, e_.num(1), e_.num(s_.blocks.k), at[2]};
@@ -52,7 +52,7 @@ class RowLayout {
   void starts(Value* a, Value* out) {
     const KBlocks& blocks = s_.blocks;
     const int64_t whole = blocks.k / blocks.length, rest = blocks.k % blocks.length;
-    const Emitter::Moving moving[] = {{a, blocks.length}, {out, 4}};
+    const X86Emitter::Moving moving[] = {{a, blocks.length}, {out, 4}};
     e_.walk(e_.num(whole), moving, {}, [&](const Values& at, const Values&) {
       e_.store(start(at[0], blocks.length), at[1], 4);
       return Values{};
@@ -64,7 +64,7 @@ class RowLayout {
   Value* start(Value* a, int64_t k) {
     llvm::Type* const words = e_.vec(e_.i64, 4);
     Value* wide =
-        e_.walk(e_.num(k / 32), std::array{Emitter::Moving{a, 32}}, {llvm::Constant::getNullValue(words)},
+        e_.walk(e_.num(k / 32), std::array{X86Emitter::Moving{a, 32}}, {llvm::Constant::getNullValue(words)},
                 [&](const Values& at, const Values& sums) {
                   return Values{e_.b.CreateAdd(sums[0], sum_of_bytes(llvm::Intrinsic::x86_avx2_psad_bw, at[0], 32))};
                 })[0];
@@ -93,14 +93,14 @@ class RowLayout {
     });
   }
 
-  Emitter& e_;
+  X86Emitter& e_;
   const BlockGemmShape& s_;
 };
 
 // The sums of `rows` rows of A, laid out, by one panel.
 class BlockTile {
  public:
-  BlockTile(Emitter& e, const BlockGemmShape& shape, int rows)
+  BlockTile(X86Emitter& e, const BlockGemmShape& shape, int rows)
       : e_(e), s_(shape), rows_(rows), sums_(static_cast<size_t>(rows * shape.vectors)) {}
 
   // void(a, w, sums)
@@ -113,10 +113,10 @@ class BlockTile {
     const Place start{f->getArg(0), e_.at(f->getArg(0), s_.starts_offset()), f->getArg(1)};
     Value* scales = e_.at(f->getArg(1), s_.scales_offset());
     Values sums(sums_, llvm::Constant::getNullValue(e_.v_f32));
-    const Emitter::Moving moving[] = {{start.a, per * code_step()},
-                                      {start.beside, per * 4},
-                                      {start.w, per * weight_step()},
-                                      {scales, s_.scale_row_bytes()}};
+    const X86Emitter::Moving moving[] = {{start.a, per * code_step()},
+                                         {start.beside, per * 4},
+                                         {start.w, per * weight_step()},
+                                         {scales, s_.scale_row_bytes()}};
     sums = e_.walk(e_.num(full), moving, sums, [&](const Values& at, const Values& now) {
       return blocks_of_scale({at[0], at[1], at[2]}, at[3], per, 0, now);
     });
@@ -156,7 +156,7 @@ class BlockTile {
                 kAhead * s_.scale_row_bytes() / (s_.blocks.per_weight_scale * weight_step()));
     for (int v = 0; v < s_.vectors; ++v)
       w_steps.push_back(weight_steps(e_.at(scales, int64_t{v} * e_.lanes * size_bytes(s_.scale))));
-    const Emitter::Moving moving[] = {{start.a, code_step()}, {start.beside, 4}, {start.w, weight_step()}};
+    const X86Emitter::Moving moving[] = {{start.a, code_step()}, {start.beside, 4}, {start.w, weight_step()}};
     sums = e_.walk(e_.num(count), moving, sums, [&](const Values& at, const Values& now) {
       return block({at[0], at[1], at[2]}, s_.blocks.length, w_steps, now);
     });
@@ -194,7 +194,7 @@ class BlockTile {
     constexpr int64_t kUnrolled = 8;
     const int64_t per_row = s_.halves ? 2 : 1, row_step = kUnrolled / per_row * s_.row_bytes(),
                   a_step = kUnrolled * 4 * s_.code_bytes(), trips = count / kUnrolled, rest = count % kUnrolled;
-    const Emitter::Moving moving[] = {{a, a_step}, {w, row_step}};
+    const X86Emitter::Moving moving[] = {{a, a_step}, {w, row_step}};
     products = e_.walk(e_.num(trips), moving, products,
                        [&](const Values& at, Values now) { return some_quads(at[0], at[1], kUnrolled, now); });
     return rest ? some_quads(e_.at(a, trips * a_step), e_.at(w, trips * row_step), rest, products) : products;
@@ -253,7 +253,7 @@ class BlockTile {
     }
   }
 
-  Emitter& e_;
+  X86Emitter& e_;
   const BlockGemmShape& s_;
   const int rows_;
   const size_t sums_;
@@ -265,7 +265,7 @@ static_assert(shares_epilogue<&A::m, &A::epilogue>());
 
 class BlockGemmKernel {
  public:
-  BlockGemmKernel(Emitter& e, const BlockGemmPlan& plan, const std::string& symbol, int shrink)
+  BlockGemmKernel(X86Emitter& e, const BlockGemmPlan& plan, const std::string& symbol, int shrink)
       : e_(e), plan_(plan), s_(block_gemm_shape(plan, e.target, shrink)), tile_shape_(s_.tile_shape()) {
     const bool any = shrink > 0 || plan.tallest == 0;
     for (int rows = any ? 1 : plan.shortest; rows <= (any ? s_.rows : plan.tallest); ++rows)
@@ -397,7 +397,7 @@ class BlockGemmKernel {
     e_.b.CreateCall(epilogue_, operands);
   }
 
-  Emitter& e_;
+  X86Emitter& e_;
   const BlockGemmPlan& plan_;
   const BlockGemmShape s_;
   const GemmShape tile_shape_;
@@ -411,7 +411,7 @@ class BlockGemmKernel {
 
 }  // namespace
 
-void emit_block_gemm(Emitter& e, const BlockGemmPlan& plan, const std::string& symbol, int shrink) {
+void emit_block_gemm(X86Emitter& e, const BlockGemmPlan& plan, const std::string& symbol, int shrink) {
   BlockGemmKernel(e, plan, symbol, shrink).body();
 }
 

@@ -30,7 +30,6 @@
 namespace hone {
 
 class X86Emitter;
-using Emitter = X86Emitter;
 
 struct BlockGemmShape {
   int64_t n = 0;
@@ -70,13 +69,13 @@ struct BlockGemmShape {
 // is subnormal or infinite.
 constexpr int kPlainPower = 50;
 
-BlockGemmShape block_gemm_shape(const BlockGemmPlan& plan, const Target& target, int shrink = 0);
-Support block_gemm_support(const BlockGemmPlan& plan, const Target& target);
+BlockGemmShape block_gemm_shape(const BlockGemmPlan& plan, const X86Target& target, int shrink = 0);
+Support block_gemm_support(const BlockGemmPlan& plan, const X86Target& target);
 
-std::string prepack_key(const BlockGemmPlan& plan, const Target& target);
-int64_t prepacked_bytes(const BlockGemmPlan& plan, const Target& target);
-void prepack(const BlockGemmPlan& plan, const Target& target, const Tensor& weights, int threads, std::byte* out);
+std::string prepack_key(const BlockGemmPlan& plan, const X86Target& target);
+int64_t prepacked_bytes(const BlockGemmPlan& plan, const X86Target& target);
+void prepack(const BlockGemmPlan& plan, const X86Target& target, const Tensor& weights, int threads, std::byte* out);
 
-void emit_block_gemm(Emitter& e, const BlockGemmPlan& plan, const std::string& symbol, int shrink);
+void emit_block_gemm(X86Emitter& e, const BlockGemmPlan& plan, const std::string& symbol, int shrink);
 
 }  // namespace hone

@@ -20,14 +20,14 @@ struct Blocks {
   int64_t of_image, of_images, panels, scratch_bytes;
 };
 
-Blocks direct_blocks(const ConvPlan& plan, const Target& target, int64_t images, KernelArgs& args) {
+Blocks direct_blocks(const ConvPlan& plan, const X86Target& target, int64_t images, KernelArgs& args) {
   const ConvShape s = conv_shape(plan, target);
   write_derived(s, args);
   const int64_t blocks = plan.groups * s.blocks;
   return {blocks, images * blocks, s.gemm.panels(), round_up(s.copied_bytes(), 64) + s.gemm.scratch_bytes(0)};
 }
 
-Blocks winograd_blocks(const ConvPlan& plan, const Target& target, int64_t images, KernelArgs& args) {
+Blocks winograd_blocks(const ConvPlan& plan, const X86Target& target, int64_t images, KernelArgs& args) {
   const WinogradShape s = winograd_shape(plan, target);
   write_derived(s, args);
   return {ceil_div(s.pieces(), s.block_pieces), ceil_div(images * s.pieces(), s.block_pieces), s.gemm.panels(),
@@ -35,7 +35,7 @@ Blocks winograd_blocks(const ConvPlan& plan, const Target& target, int64_t image
 }
 
 // A thread that goes on with another panel of the same block need not read x again; few blocks are shared all the same.
-Launch launch(const ConvPlan& plan, const Target& target, KernelArgs& args) {
+Launch launch(const ConvPlan& plan, const X86Target& target, KernelArgs& args) {
   const auto given = from_args<ConvArgs>(args);
   const ConvPlan placed = on_plane_of(plan, given.window);
   if (placed.window.out_height < 1 || placed.window.out_width < 1) return {};
@@ -50,7 +50,7 @@ Launch launch(const ConvPlan& plan, const Target& target, KernelArgs& args) {
           .scratch_bytes = std::max(blocks.scratch_bytes, room)};
 }
 
-std::string describe(const ConvPlan& plan, const Target& target) {
+std::string describe(const ConvPlan& plan, const X86Target& target) {
   const PlaneWindow& w = plan.window;
   const std::string window = fmt::format(
       "{}x{}/{}{}", w.kernel_height, w.kernel_width,
@@ -74,7 +74,7 @@ std::string describe(const ConvPlan& plan, const Target& target) {
                      products_of(s.gemm), winograd_growth(*s.w));
 }
 
-bool can_shrink(const ConvPlan& plan, const Target& target, int shrink) {
+bool can_shrink(const ConvPlan& plan, const X86Target& target, int shrink) {
   const auto rows = [&](int times) {
     return plan.method == ConvPlan::Method::direct ? conv_shape(plan, target, times).gemm.rows
                                                    : winograd_shape(plan, target, times).gemm.rows;
@@ -82,7 +82,7 @@ bool can_shrink(const ConvPlan& plan, const Target& target, int shrink) {
   return rows(shrink) < rows(shrink - 1);
 }
 
-KernelSpeed speed(const ConvPlan& plan, const Target& target) {
+KernelSpeed speed(const ConvPlan& plan, const X86Target& target) {
   const double used = used_columns(plan.product.n);
   const ProductUnit unit = plan.method == ConvPlan::Method::direct ? conv_shape(plan, target).gemm.unit
                                                                    : winograd_shape(plan, target).gemm.unit;
@@ -107,7 +107,7 @@ Support adapt(const X86Device& device, const Lowering& lowering, Prepared& prepa
                     fill = std::move(prepared.place), plans = PlanVariants<std::pair<ConvPlan::Method, bool>>()](
                        const RunSizes& sizes, StepCall& placed) mutable {
     if (Support r = fill(sizes, placed); !r.supported()) return r;
-    const Target& target = device.target();
+    const X86Target& target = device.target();
     auto args = placed.args<ConvArgs>();
     ConvPlan chosen = on_plane_of(plan, args.window);
     chosen.product.by_tiles = fits_tiles(chosen, target);

@@ -28,7 +28,7 @@ static_assert(shares_epilogue<&A::rows, &A::epilogue>());
 
 class ConvKernel {
  public:
-  ConvKernel(Emitter& e, const ConvPlan& plan, const std::string& symbol, int shrink)
+  ConvKernel(X86Emitter& e, const ConvPlan& plan, const std::string& symbol, int shrink)
       : e_(e),
         plan_(plan),
         w_(plan.window),
@@ -183,7 +183,7 @@ class ConvKernel {
   // Each place of the window in a line as a run of its own. Past its end vectors read what follows, and take zeros.
   void spread_row(Value* line, Value* to) {
     const int64_t run = shape_.segment * element(), vector = int64_t{e_.lanes} * 4, whole = run / vector * vector;
-    const Emitter::Moving moving[] = {{line, w_.stride_x * shape_.pixel_bytes}, {to, shape_.across_bytes}};
+    const X86Emitter::Moving moving[] = {{line, w_.stride_x * shape_.pixel_bytes}, {to, shape_.across_bytes}};
     e_.walk(p_.out_width, moving, {}, [&](const Values& p, const Values&) {
       emit_copy(e_, p[0], p[1], whole);
       int64_t done = whole;
@@ -209,7 +209,7 @@ class ConvKernel {
     if (plan_.groups == 1 && together) {
       copy_run(from, to, inside);
     } else {
-      const Emitter::Moving moving[] = {{from, own * plan_.groups}, {to, shape_.pixel_bytes}};
+      const X86Emitter::Moving moving[] = {{from, own * plan_.groups}, {to, shape_.pixel_bytes}};
       e_.walk(inside, moving, {}, [&](const Values& p, const Values&) {
         copy_run(p[0], p[1], e_.num(1));
         return Values{};
@@ -506,7 +506,7 @@ class ConvKernel {
     });
   }
 
-  Emitter& e_;
+  X86Emitter& e_;
   const ConvPlan& plan_;
   const PlaneWindow& w_;
   const std::string symbol_;
@@ -532,7 +532,7 @@ class ConvKernel {
 
 }  // namespace
 
-void emit_conv(Emitter& e, const ConvPlan& plan, const std::string& symbol, int shrink) {
+void emit_conv(X86Emitter& e, const ConvPlan& plan, const std::string& symbol, int shrink) {
   if (plan.method == ConvPlan::Method::direct) ConvKernel(e, plan, symbol, shrink).emit();
   else emit_winograd(e, plan, symbol, shrink);
 }

@@ -19,7 +19,8 @@ namespace {
 int64_t row_bytes(const Tensor& weights) { return weights.bytes() / weights.dim(0); }
 
 // Panels [panel, product].
-void prepack_winograd(const ConvPlan& plan, const Target& target, const Tensor& weights, int threads, std::byte* out) {
+void prepack_winograd(const ConvPlan& plan, const X86Target& target, const Tensor& weights, int threads,
+                      std::byte* out) {
   const WinogradShape shape = winograd_shape(plan, target);
   const WeightSteps steps = weight_steps(plan, weights.shape());
   const int64_t bytes = shape.w->products() * shape.gemm.panel_bytes(), columns = shape.gemm.panel_columns();
@@ -35,7 +36,7 @@ void prepack_winograd(const ConvPlan& plan, const Target& target, const Tensor& 
 // columns is followed by zeros up to `room`.
 class Rows {
  public:
-  Rows(const ConvPlan& plan, const Target& target, const Tensor& weights, int64_t k)
+  Rows(const ConvPlan& plan, const X86Target& target, const Tensor& weights, int64_t k)
       : plan_(plan), steps_(weight_steps(plan, weights.shape())), dtype_(weights.dtype()), k_(k) {
     const int64_t segment = conv_shape(plan, target).segment, room = k / (plan.product.k / segment);
     for (int64_t tap = 0; tap < plan.window.taps(); ++tap) {
@@ -91,7 +92,7 @@ class Rows {
 };
 
 // Panels of rows that are made piece by piece: no whole copy of the weights exists.
-void prepack_pieces(const ConvPlan& plan, const Target& target, const Tensor& weights, int threads, std::byte* out) {
+void prepack_pieces(const ConvPlan& plan, const X86Target& target, const Tensor& weights, int threads, std::byte* out) {
   constexpr int64_t kPiece = 1 << 20;  // bytes of such rows, of one thread; a panel is at most some MB
   const GemmPlan product = laid_out_product(plan, target);
   const PanelLayout layout = panel_layout(product, target);
@@ -119,7 +120,7 @@ void prepack_pieces(const ConvPlan& plan, const Target& target, const Tensor& we
 }
 
 // Of a matrix whose rows are the product's.
-void prepack_matrix(const ConvPlan& plan, const Target& target, const Tensor& weights, int threads, std::byte* out) {
+void prepack_matrix(const ConvPlan& plan, const X86Target& target, const Tensor& weights, int threads, std::byte* out) {
   const GemmPlan product = laid_out_product(plan, target);
   if (plan.groups == 1 && product.k == plan.product.k) return prepack(product, target, weights, threads, out);
   CHECK(weights.is_packed());
@@ -131,7 +132,7 @@ void prepack_matrix(const ConvPlan& plan, const Target& target, const Tensor& we
 
 }  // namespace
 
-std::string prepack_key(const ConvPlan& plan, const Target& target) {
+std::string prepack_key(const ConvPlan& plan, const X86Target& target) {
   if (plan.method != ConvPlan::Method::direct)
     return fmt::format("{} winograd {} planes {}{}", prepack_key(winograd_product(plan), target),
                        winograd_shape(plan, target).w->piece, plan.planes, plan.turned ? " turned" : "");
@@ -141,14 +142,14 @@ std::string prepack_key(const ConvPlan& plan, const Target& target) {
                      shape.gemm.panel() == PanelType::pairs ? "pairs" : "singles", plan.turned ? " turned" : "");
 }
 
-int64_t prepacked_bytes(const ConvPlan& plan, const Target& target) {
+int64_t prepacked_bytes(const ConvPlan& plan, const X86Target& target) {
   if (plan.method == ConvPlan::Method::direct)
     return plan.groups * prepacked_bytes(laid_out_product(plan, target), target);
   const WinogradShape shape = winograd_shape(plan, target);
   return shape.gemm.panels() * shape.w->products() * shape.gemm.panel_bytes();
 }
 
-void prepack(const ConvPlan& plan, const Target& target, const Tensor& weights, int threads, std::byte* out) {
+void prepack(const ConvPlan& plan, const X86Target& target, const Tensor& weights, int threads, std::byte* out) {
   const std::vector<int64_t> matrix{plan.groups * plan.product.n, plan.product.k};
   CHECK(weights.elements() == matrix[0] * matrix[1], "weights of {}", to_string(weights.type()));
   if (plan.method != ConvPlan::Method::direct) return prepack_winograd(plan, target, weights, threads, out);

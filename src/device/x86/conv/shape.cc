@@ -16,7 +16,7 @@ constexpr int64_t kLongestSpread = 16 * kTileStepBytes;
 
 // Codes are always copied, as what multiplies them wants them: bytes or words. Spread runs are multiplied in place of
 // those of a line.
-void choose_place_of_x(ConvShape& s, const ConvPlan& plan, const Target& target) {
+void choose_place_of_x(ConvShape& s, const ConvPlan& plan, const X86Target& target) {
   const PlaneWindow& w = plan.window;
   const bool codes = plan.product.multiplies_codes();
   const bool tiles = plan.product.by_tiles;
@@ -52,7 +52,7 @@ Strip strip_of(const GemmShape& gemm, int64_t out_height, int64_t out_width) {
 }
 
 // A smaller tile leaves items and chains as they are: one output row divides any block.
-void choose_strips(ConvShape& s, const PlaneWindow& w, const Target& target, int shrink) {
+void choose_strips(ConvShape& s, const PlaneWindow& w, const X86Target& target, int shrink) {
   const Strip rule = s.column_runs > 0 ? Strip{1, std::min<int64_t>(s.gemm.rows, w.out_width)}
                                        : strip_of(s.gemm, w.out_height, w.out_width);
   s.gemm.chains =
@@ -118,7 +118,7 @@ int64_t cost_of_strips(int64_t pixels, int most) {
 }  // namespace
 
 // At least a tenth of the products must be saved.
-bool skips_padding(const ConvPlan& plan, const Target& target) {
+bool skips_padding(const ConvPlan& plan, const X86Target& target) {
   const PlaneWindow& w = plan.window;
   const bool can = plan.method == ConvPlan::Method::direct && plan.leaves_plane && w.dilation_x > 1 &&
                    w.kernel_width > 1 && !plan.product.multiplies_codes() && !plan.has_x_zero &&
@@ -158,7 +158,7 @@ void write_derived(const ConvShape& shape, KernelArgs& args) {
 }
 
 // All strips of planes up to a width from which on all have one of two heights.
-std::set<ConvTile> tiles_of_any_plane(const ConvPlan& plan, const Target& target, int shrink) {
+std::set<ConvTile> tiles_of_any_plane(const ConvPlan& plan, const X86Target& target, int shrink) {
   const GemmShape gemm = conv_shape(plan, target).gemm;
   const int most = gemm.rows, shrunk = std::max(1, most - shrink);
   std::set<ConvTile> tiles;
@@ -179,7 +179,7 @@ std::set<ConvTile> tiles_of_any_plane(const ConvPlan& plan, const Target& target
   return tiles;
 }
 
-Support conv_support(const ConvPlan& plan, const Target& target) {
+Support conv_support(const ConvPlan& plan, const X86Target& target) {
   if (plan.method != ConvPlan::Method::direct)
     if (Support r = winograd_support(plan); !r.supported()) return r;
   if (plan.inside_only && (!plan.any_plane || plan.method != ConvPlan::Method::direct || plan.window.dilation_x == 1))
@@ -194,7 +194,7 @@ Support conv_support(const ConvPlan& plan, const Target& target) {
   return gemm_support(plan.product, target);
 }
 
-GemmPlan laid_out_product(const ConvPlan& plan, const Target& target) {
+GemmPlan laid_out_product(const ConvPlan& plan, const X86Target& target) {
   ConvShape s;
   choose_place_of_x(s, plan, target);
   GemmPlan product = plan.product;
@@ -204,7 +204,7 @@ GemmPlan laid_out_product(const ConvPlan& plan, const Target& target) {
   return product;
 }
 
-ConvShape conv_shape(const ConvPlan& plan, const Target& target, int shrink) {
+ConvShape conv_shape(const ConvPlan& plan, const X86Target& target, int shrink) {
   ConvShape s;
   choose_place_of_x(s, plan, target);
   s.gemm = panel_shape(laid_out_product(plan, target), target);

@@ -16,13 +16,13 @@ constexpr int64_t kFewestPieces = 16;
 int64_t piece_of(ConvPlan::Method method) { return method == ConvPlan::Method::winograd2 ? 2 : 4; }
 
 // Products in a cycle: one vector, times the rate of the unit that is used.
-double products_per_cycle(const GemmShape& shape, const Target& target) {
+double products_per_cycle(const GemmShape& shape, const X86Target& target) {
   const DotUnit* unit =
       shape.tiles() ? target.tile_unit(DType::bf16) : target.vector_unit(shape.pairs() ? DType::bf16 : DType::f32);
   return shape.lanes * unit->rate;
 }
 
-double direct_cycles(const ConvPlan& plan, const Target& target, int64_t images) {
+double direct_cycles(const ConvPlan& plan, const X86Target& target, int64_t images) {
   const PlaneWindow& w = plan.window;
   const GemmPlan product = laid_out_product(plan, target);
   const GemmShape shape = panel_shape(product, target);
@@ -35,7 +35,7 @@ double direct_cycles(const ConvPlan& plan, const Target& target, int64_t images)
 // a weight of each tap).
 constexpr double kCyclesOfWeight = 2;
 
-double winograd_cycles(const ConvPlan& plan, const Target& target, int64_t images, bool once) {
+double winograd_cycles(const ConvPlan& plan, const X86Target& target, int64_t images, bool once) {
   const WinogradShape s = winograd_shape(plan, target);
   const int64_t blocks = ceil_div(images * s.pieces(), s.block_pieces), lanes = s.gemm.lanes;
   const int64_t rows = images * s.pieces(), columns = s.gemm.panels() * s.gemm.panel_columns();
@@ -71,7 +71,7 @@ GemmPlan winograd_product(const ConvPlan& plan) {
   return product;
 }
 
-WinogradShape winograd_shape(const ConvPlan& plan, const Target& target, int shrink) {
+WinogradShape winograd_shape(const ConvPlan& plan, const X86Target& target, int shrink) {
   WinogradShape s;
   s.w = &winograd(piece_of(plan.method));
   s.gemm = panel_shape(winograd_product(plan), target);
@@ -107,7 +107,7 @@ std::string_view to_string(ConvPlan::Method method) {
   return kNames[static_cast<size_t>(method)];
 }
 
-MethodChoice choose_method(const ConvPlan& plan, const Target& target, int64_t images, bool no_winograd, bool once) {
+MethodChoice choose_method(const ConvPlan& plan, const X86Target& target, int64_t images, bool no_winograd, bool once) {
   ConvPlan candidate = plan;
   MethodChoice choice;
   // A tenth in favour of the exact sum.

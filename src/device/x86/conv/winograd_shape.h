@@ -39,7 +39,7 @@ struct WinogradShape {
   int64_t scratch_bytes() const { return w->products() * (data_plane + sums_plane) + patch_bytes + result_bytes; }
 };
 
-WinogradShape winograd_shape(const ConvPlan& plan, const Target& target, int shrink = 0);
+WinogradShape winograd_shape(const ConvPlan& plan, const X86Target& target, int shrink = 0);
 void write_derived(const WinogradShape& shape, KernelArgs& args);
 GemmPlan winograd_product(const ConvPlan& plan);  // one of the matrix products
 Support winograd_support(const ConvPlan& plan);
@@ -49,7 +49,7 @@ struct MethodChoice {
 };
 // The method that is expected to be fastest for that many images, by a fixed rule; `exact`: the sum as it is written;
 // `once`: weights are laid out once, not in each run.
-MethodChoice choose_method(const ConvPlan& plan, const Target& target, int64_t images, bool no_winograd = false,
+MethodChoice choose_method(const ConvPlan& plan, const X86Target& target, int64_t images, bool no_winograd = false,
                            bool once = true);
 std::string_view to_string(ConvPlan::Method method);
 

@@ -13,7 +13,7 @@ namespace {
 
 constexpr size_t kShared = place_of<&ConvWeightGradientArgs::parts>;
 
-Support supports(const ConvWeightGradientPlan& plan, const Target&) {
+Support supports(const ConvWeightGradientPlan& plan, const X86Target&) {
   constexpr int64_t kMostTaps = 4096;  // a scratch of some MB
   if (plan.window.taps() < 1 || plan.window.taps() > kMostTaps)
     return {fmt::format("a window of {} taps; at most {}", plan.window.taps(), kMostTaps)};
@@ -23,7 +23,7 @@ Support supports(const ConvWeightGradientPlan& plan, const Target&) {
   return {};
 }
 
-Launch launch(const ConvWeightGradientPlan& plan, const Target& target, PlaceBlockArgs& args) {
+Launch launch(const ConvWeightGradientPlan& plan, const X86Target& target, PlaceBlockArgs& args) {
   if (plan.elements() == 0) return {};
   const PlaceBlocks blocks = place_blocks(plan, target, args);
   args.block_images = blocks.images, args.block_rows = blocks.rows;
@@ -39,7 +39,7 @@ Launch launch(const ConvWeightGradientPlan& plan, const Target& target, PlaceBlo
                            round_up(blocks.seen * panels * 4, 64)};
 }
 
-std::string describe(const ConvWeightGradientPlan& plan, const Target& target) {
+std::string describe(const ConvWeightGradientPlan& plan, const X86Target& target) {
   if (plan.task == ConvWeightGradientPlan::Task::join) return "the sum of the parts";
   const WeightGradientShape s = weight_gradient_shape(plan, target);
   return fmt::format("{}x{}: tile {}x{}{}, blocks of {} outputs and {} channels, up to {} parts",
@@ -47,11 +47,11 @@ std::string describe(const ConvWeightGradientPlan& plan, const Target& target) {
                      s.dot ? " of bf16 dot products" : "", s.block_outputs, s.block_channels, most_parts(plan, target));
 }
 
-bool can_shrink(const ConvWeightGradientPlan& plan, const Target& target, int shrink) {
+bool can_shrink(const ConvWeightGradientPlan& plan, const X86Target& target, int shrink) {
   return weight_gradient_shape(plan, target, shrink).rows < weight_gradient_shape(plan, target, shrink - 1).rows;
 }
 
-KernelSpeed speed(const ConvWeightGradientPlan&, const Target&) { return {0.95, 0.1}; }
+KernelSpeed speed(const ConvWeightGradientPlan&, const X86Target&) { return {0.95, 0.1}; }
 
 // With a second step where the places may fall into parts.
 Support adapt(const X86Device& device, const Lowering&, Prepared& prepared) {

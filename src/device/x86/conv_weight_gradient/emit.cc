@@ -30,7 +30,7 @@ struct Axis {
 
 class ConvWeightGradientKernel {
  public:
-  ConvWeightGradientKernel(Emitter& e, const ConvWeightGradientPlan& plan, const std::string& symbol, int shrink)
+  ConvWeightGradientKernel(X86Emitter& e, const ConvWeightGradientPlan& plan, const std::string& symbol, int shrink)
       : e_(e),
         plan_(plan),
         w_(plan.window),
@@ -80,11 +80,11 @@ class ConvWeightGradientKernel {
   template <class Body>
   Values at_each_place(Value* images, Value* rows, Value* columns, Value* a, const Steps& of_a, Value* b,
                        const Steps& of_b, const Values& carried, Body body) {
-    const Emitter::Moving by_image[] = {{a, of_a.image}, {b, of_b.image}};
+    const X86Emitter::Moving by_image[] = {{a, of_a.image}, {b, of_b.image}};
     return e_.walk(images, by_image, carried, [&](const Values& p, const Values& v) {
-      const Emitter::Moving by_row[] = {{p[0], of_a.row}, {p[1], of_b.row}};
+      const X86Emitter::Moving by_row[] = {{p[0], of_a.row}, {p[1], of_b.row}};
       return e_.walk(rows, by_row, v, [&](const Values& q, const Values& u) {
-        const Emitter::Moving by_column[] = {{q[0], of_a.column}, {q[1], of_b.column}};
+        const X86Emitter::Moving by_column[] = {{q[0], of_a.column}, {q[1], of_b.column}};
         return e_.walk(columns, by_column, u, body);
       });
     });
@@ -111,7 +111,7 @@ class ConvWeightGradientKernel {
     const auto columns = [&](Value* from, Value* to, Value* count, bool has_partner) {
       at_each_place(arg(2), arg(3), count, from, {arg(5), arg(6), pack.step_bytes}, to, {arg(7), arg(8), width * 4}, {},
                     [&](const Values& p, const Values&) {
-                      const Emitter::Moving moving[] = {{p[0], width * size_bytes(dtype)}, {p[1], arg(11)}};
+                      const X86Emitter::Moving moving[] = {{p[0], width * size_bytes(dtype)}, {p[1], arg(11)}};
                       e_.walk(arg(9), moving, {}, [&](const Values& q, const Values&) {
                         copy_place(pack, q[0], q[1], width, has_partner);
                         return Values{};
@@ -411,7 +411,7 @@ class ConvWeightGradientKernel {
     });
   }
 
-  Emitter& e_;
+  X86Emitter& e_;
   const ConvWeightGradientPlan& plan_;
   const PlaneWindow& w_;
   const std::string symbol_;
@@ -427,14 +427,14 @@ class ConvWeightGradientKernel {
 };
 
 // Elements [begin, end) of dW, the parts in order.
-void emit_join(Emitter& e, const ConvWeightGradientPlan& plan, const std::string& symbol) {
+void emit_join(X86Emitter& e, const ConvWeightGradientPlan& plan, const std::string& symbol) {
   const KernelFrame frame = e.begin_kernel(symbol);
   Value *parts = e.pointer<&A::parts>(frame), *out = e.pointer<&A::dw>(frame);
   Value* more = e.b.CreateSub(e.size<&A::part_count>(frame), e.num(1));
   const int64_t part_bytes = plan.elements() * 4;
   e.loop(frame.begin, frame.end, e.lanes, {}, [&](Value* element, const Values&) {
     Value *mask = e.tail_mask(e.b.CreateSub(frame.end, element)), *offset = e.times(element, 4);
-    const Emitter::Moving moving[] = {{e.at(e.at(parts, offset), part_bytes), part_bytes}};
+    const X86Emitter::Moving moving[] = {{e.at(e.at(parts, offset), part_bytes), part_bytes}};
     const Values sum = e.walk(more, moving, {e.masked_load(e.v_f32, e.at(parts, offset), mask)},
                               [&](const Values& p, const Values& now) {
                                 return Values{e.b.CreateFAdd(now[0], e.masked_load(e.v_f32, p[0], mask))};
@@ -447,7 +447,8 @@ void emit_join(Emitter& e, const ConvWeightGradientPlan& plan, const std::string
 
 }  // namespace
 
-void emit_conv_weight_gradient(Emitter& e, const ConvWeightGradientPlan& plan, const std::string& symbol, int shrink) {
+void emit_conv_weight_gradient(X86Emitter& e, const ConvWeightGradientPlan& plan, const std::string& symbol,
+                               int shrink) {
   if (plan.task == ConvWeightGradientPlan::Task::join) emit_join(e, plan, symbol);
   else ConvWeightGradientKernel(e, plan, symbol, shrink).emit();
 }

@@ -14,7 +14,6 @@
 namespace hone {
 
 class X86Emitter;
-using Emitter = X86Emitter;
 
 // With what launch() derives from the sizes: places of a block, and into how many parts blocks fall.
 struct PlaceBlockArgs : ConvWeightGradientArgs {
@@ -46,10 +45,10 @@ struct WeightGradientShape {
   int64_t sum_rows(int64_t taps) const;  // of sums, of a panel of outputs
   int64_t sums_bytes(int64_t taps) const;
 };
-WeightGradientShape weight_gradient_shape(const ConvWeightGradientPlan& plan, const Target& target, int shrink = 0);
+WeightGradientShape weight_gradient_shape(const ConvWeightGradientPlan& plan, const X86Target& target, int shrink = 0);
 
 // The most parts that there are for any sizes.
-int64_t most_parts(const ConvWeightGradientPlan& plan, const Target& target);
+int64_t most_parts(const ConvWeightGradientPlan& plan, const X86Target& target);
 
 // Blocks of places, for the sizes of a call.
 struct PlaceBlocks {
@@ -58,8 +57,10 @@ struct PlaceBlocks {
   int64_t seen = 0;  // pixels of x under a block, at most
   int64_t places() const { return images * rows * columns; }
 };
-PlaceBlocks place_blocks(const ConvWeightGradientPlan& plan, const Target& target, const ConvWeightGradientArgs& args);
+PlaceBlocks place_blocks(const ConvWeightGradientPlan& plan, const X86Target& target,
+                         const ConvWeightGradientArgs& args);
 
-void emit_conv_weight_gradient(Emitter& e, const ConvWeightGradientPlan& plan, const std::string& symbol, int shrink);
+void emit_conv_weight_gradient(X86Emitter& e, const ConvWeightGradientPlan& plan, const std::string& symbol,
+                               int shrink);
 
 }  // namespace hone

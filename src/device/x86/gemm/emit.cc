@@ -29,7 +29,7 @@ class GemmCase {
   // Functions that cases share, by name.
   using Shared = std::map<std::string, Function*>;
 
-  GemmCase(Emitter& e, const GemmPlan& plan, const std::string& symbol, int64_t m, int shrink, Shared& functions)
+  GemmCase(X86Emitter& e, const GemmPlan& plan, const std::string& symbol, int64_t m, int shrink, Shared& functions)
       : e_(e),
         plan_(plan),
         symbol_(symbol),
@@ -432,7 +432,7 @@ class GemmCase {
     finish_later(e_, tile_state_, {frame_.args, row, place.column, height, place.result_offset, place.batch});
   }
 
-  Emitter& e_;
+  X86Emitter& e_;
   const GemmPlan& plan_;
   const std::string symbol_;
   const int64_t m_case_;  // 0: any number
@@ -456,7 +456,7 @@ class GemmCase {
 
 }  // namespace
 
-void emit_gemm(Emitter& e, const GemmPlan& plan, const std::string& symbol, int shrink) {
+void emit_gemm(X86Emitter& e, const GemmPlan& plan, const std::string& symbol, int shrink) {
   GemmCase::Shared shared;
   std::vector<GemmCase> cases;
   const GemmPlan::Rows& rows = plan.rows;

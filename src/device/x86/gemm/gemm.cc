@@ -16,7 +16,7 @@ namespace {
 
 // About 20 us: 2 MFLOP at 100 GFLOP/s (tiles: eight times that, of codes sixteen), or 512 KB of weights at 25 GB/s
 // when there are few rows.
-Launch launch(const GemmPlan& plan, const Target& target, GemmArgs& args) {
+Launch launch(const GemmPlan& plan, const X86Target& target, GemmArgs& args) {
   const int64_t m = args.m;
   GemmShape s = gemm_shape(plan, target, gemm_case(m));
   if (plan.n == 0) s.n = args.n;
@@ -36,23 +36,23 @@ Launch launch(const GemmPlan& plan, const Target& target, GemmArgs& args) {
 }
 
 // Of all M that there is code for, but a few where there is no bound.
-GemmShape shape_of_most(const GemmPlan& plan, const Target& target) {
+GemmShape shape_of_most(const GemmPlan& plan, const X86Target& target) {
   return gemm_shape(plan, target, plan.rows.most ? plan.rows.least : 0);
 }
 
-std::string describe(const GemmPlan& plan, const Target& target) {
+std::string describe(const GemmPlan& plan, const X86Target& target) {
   const GemmShape s = shape_of_most(plan, target);
   const auto size = [](int64_t extent) { return extent ? std::to_string(extent) : std::string("any"); };
   return fmt::format("k {} n {}: tiles up to {}x{}{}, {}, {}", size(plan.k), size(plan.n), s.rows, s.panel_columns(),
                      plan.n ? fmt::format(", {} panels", s.panels()) : "", weights_of(plan, s), products_of(s));
 }
 
-bool can_shrink(const GemmPlan& plan, const Target& target, int shrink) {
+bool can_shrink(const GemmPlan& plan, const X86Target& target, int shrink) {
   const int64_t m = plan.rows.most;
   return gemm_shape(plan, target, m, shrink).rows < gemm_shape(plan, target, m, shrink - 1).rows;
 }
 
-KernelSpeed speed(const GemmPlan& plan, const Target& target) {
+KernelSpeed speed(const GemmPlan& plan, const X86Target& target) {
   const GemmShape s = shape_of_most(plan, target);
   return {0.98, 0.6 * used_columns(std::max<int64_t>(plan.n, 16)), s.unit};
 }

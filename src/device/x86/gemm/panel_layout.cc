@@ -42,7 +42,7 @@ void choose_scales(PanelLayout& s, const Format& format) {
 
 }  // namespace
 
-PanelLayout panel_layout(const GemmPlan& plan, const Target& target) {
+PanelLayout panel_layout(const GemmPlan& plan, const X86Target& target) {
   PanelLayout s;
   s.n = plan.n, s.k = plan.k;
   s.lanes = target.lanes();

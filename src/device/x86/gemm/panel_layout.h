@@ -64,6 +64,6 @@ struct PanelLayout {
   bool operator==(const PanelLayout&) const = default;
 };
 
-PanelLayout panel_layout(const GemmPlan& plan, const Target& target);
+PanelLayout panel_layout(const GemmPlan& plan, const X86Target& target);
 
 }  // namespace hone

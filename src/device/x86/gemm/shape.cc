@@ -33,7 +33,7 @@ int most_rows(const GemmShape& s, bool avx512) {
 int wide_item(const GemmShape& s, int64_t m) { return s.pairs() && m == 1 && s.panels() >= 16 ? 4 : 1; }
 
 // Measured on Zen 5 at one row of 4,096 k: 2 KB of each of four panels, 16 of one.
-int64_t choose_codes_ahead(int panels, const Target& target) {
+int64_t choose_codes_ahead(int panels, const X86Target& target) {
   if (!target.rates().fetches_codes) return 0;
   return panels > 1 ? 2048 : 16384;
 }
@@ -90,7 +90,7 @@ GemmShape of_any_rows(GemmShape s) {
 
 }  // namespace
 
-bool dot_pays(const Target& target, int64_t m, int vectors, bool widened_rows) {
+bool dot_pays(const X86Target& target, int64_t m, int vectors, bool widened_rows) {
   const DotUnit* pairs = target.vector_unit(DType::bf16);
   if (!pairs) return false;
   const double v = vectors, rows = m > 0 ? static_cast<double>(std::min<int64_t>(m, 8)) : 8,
@@ -107,7 +107,7 @@ Strips strips_of(int64_t rows, int most) {
   return {count, rows / count, rows % count};
 }
 
-bool multiplies_as_many(const GemmPlan& plan, const Target& target, int64_t m) {
+bool multiplies_as_many(const GemmPlan& plan, const X86Target& target, int64_t m) {
   const GemmShape many = of_any_rows(gemm_shape(plan, target));
   for (; m <= kFewRows; ++m)
     if (of_any_rows(gemm_shape(plan, target, m)) != many) return false;
@@ -182,7 +182,7 @@ int64_t GemmShape::scratch_bytes(int64_t block_rows) const {
   return rows + sums + (from<StreamedCodes>() ? 0 : unpacked_bytes());
 }
 
-Support gemm_support(const GemmPlan& plan, const Target&) {
+Support gemm_support(const GemmPlan& plan, const X86Target&) {
   const bool codes = plan.multiplies_codes();
   if (codes && (plan.weights != GemmPlan::Weights::prepacked || !plan.w_format.empty()))
     return {"codes beside others that are not laid out"};
@@ -210,7 +210,8 @@ Support gemm_support(const GemmPlan& plan, const Target&) {
 
 namespace {
 
-ProductUnit choose_unit(GemmShape s, const GemmPlan& plan, const Target& target, int64_t m, bool widens, bool tiles) {
+ProductUnit choose_unit(GemmShape s, const GemmPlan& plan, const X86Target& target, int64_t m, bool widens,
+                        bool tiles) {
   if (plan.multiplies_codes())
     return tiles ? ProductUnit::int8_tiles : target.byte_unit() ? ProductUnit::int8 : ProductUnit::int16;
   const bool pairs = plan.a == DType::bf16 && (s.codec ? decodes_to_pairs(s) : plan.w == DType::bf16);
@@ -232,7 +233,7 @@ constexpr int64_t kLeastFetched = 64;  // k, below which what a strip costs besi
 // An item reads its W panel once for all of its rows. 128 rows make that cheap (0.5 byte per FLOP/ns), and 128 rows of
 // A stay in the second-level cache beside the panel for K up to about 1500; beyond, A streams from the third at a few
 // GB/s. Building a panel in scratch costs about as much as multiplying 8 rows, so such blocks are larger.
-int64_t choose_rows(const GemmShape& s, const Target& target) {
+int64_t choose_rows(const GemmShape& s, const X86Target& target) {
   if (!s.from<DensePanels>()) return 256;
   return s.tiles() ? choose_tile_rows(s, target) : 128;
 }
@@ -244,7 +245,7 @@ bool fetches_panel(const GemmShape& s, int64_t m, int64_t block_k) {
 }
 
 // How the source that a shape has is read.
-PanelSource choose_source(const GemmShape& s, const GemmPlan& plan, const Target& target, int64_t m, bool widens) {
+PanelSource choose_source(const GemmShape& s, const GemmPlan& plan, const X86Target& target, int64_t m, bool widens) {
   if (s.from<ActivationPanels>()) return choose_activation_blocks(s, plan.a_by_columns);
   if (s.from<StreamedCodes>()) {
     const int panels = wide_item(s, m);
@@ -260,7 +261,7 @@ PanelSource choose_source(const GemmShape& s, const GemmPlan& plan, const Target
                      .fetches_next = fetches_panel(s, m, block_k)};
 }
 
-GemmShape shape_of(const GemmPlan& plan, const Target& target, int64_t m, int shrink, bool widens, bool tiles) {
+GemmShape shape_of(const GemmPlan& plan, const X86Target& target, int64_t m, int shrink, bool widens, bool tiles) {
   CHECK(m <= kFewRows);
   GemmShape s{panel_layout(plan, target)};
   s.source = source_of(s, plan, m);
@@ -278,16 +279,16 @@ GemmShape shape_of(const GemmPlan& plan, const Target& target, int64_t m, int sh
 
 }  // namespace
 
-GemmShape gemm_shape(const GemmPlan& plan, const Target& target, int64_t m, int shrink) {
+GemmShape gemm_shape(const GemmPlan& plan, const X86Target& target, int64_t m, int shrink) {
   const bool packs = plan.weights != GemmPlan::Weights::prepacked;
   return shape_of(plan, target, m, shrink, true, plan.by_tiles && (m == 0 || packs));
 }
 
-GemmShape panel_shape(const GemmPlan& plan, const Target& target) {
+GemmShape panel_shape(const GemmPlan& plan, const X86Target& target) {
   return shape_of(plan, target, 0, 0, false, plan.by_tiles);
 }
 
-GemmPlan::Rows only_rows(const GemmPlan& plan, const Target& target, int64_t m) {
+GemmPlan::Rows only_rows(const GemmPlan& plan, const X86Target& target, int64_t m) {
   if (m <= kFewRows) return {.least = m, .most = m};
   const GemmShape s = gemm_shape(plan, target);
   const int64_t block = s.block_rows(m);

@@ -4,9 +4,9 @@
 
 #include <algorithm>
 
+#include "device/llvm/expr_emit.h"
 #include "device/x86/copy.h"
 #include "device/x86/emitter.h"
-#include "device/llvm/expr_emit.h"
 #include "device/x86/recurrent/shape.h"
 #include "device/x86/strips.h"
 #include "device/x86/tile.h"
@@ -22,7 +22,7 @@ using A = RecurrentArgs;
 
 class RecurrentEmitter {
  public:
-  RecurrentEmitter(Emitter& e, const RecurrentPlan& plan, const std::string& symbol, int shrink)
+  RecurrentEmitter(X86Emitter& e, const RecurrentPlan& plan, const std::string& symbol, int shrink)
       : e_(e), plan_(plan), s_(recurrent_shape(plan, e.target, shrink)), symbol_(symbol) {}
 
   void run() {
@@ -347,7 +347,7 @@ class RecurrentEmitter {
     });
   }
 
-  Emitter& e_;
+  X86Emitter& e_;
   const RecurrentPlan& plan_;
   const RecurrentShape s_;
   const std::string symbol_;
@@ -362,7 +362,7 @@ class RecurrentEmitter {
 
 }  // namespace
 
-void emit_recurrent(Emitter& e, const RecurrentPlan& plan, const std::string& symbol, int shrink) {
+void emit_recurrent(X86Emitter& e, const RecurrentPlan& plan, const std::string& symbol, int shrink) {
   RecurrentEmitter(e, plan, symbol, shrink).run();
 }
 

@@ -39,7 +39,7 @@ void lay_out_panel(const Source& source, const RecurrentShape& s, const Recurren
 
 }  // namespace
 
-std::string prepack_key(const RecurrentPlan& plan, const Target& target) {
+std::string prepack_key(const RecurrentPlan& plan, const X86Target& target) {
   const RecurrentShape s = recurrent_shape(plan, target);
   std::string key = fmt::format("recurrent {}x{} lanes {}", plan.directions.size(), plan.hidden, s.lanes);
   for (const RecurrentShape::Phase& phase : s.phases)
@@ -47,11 +47,11 @@ std::string prepack_key(const RecurrentPlan& plan, const Target& target) {
   return key;
 }
 
-int64_t prepacked_bytes(const RecurrentPlan& plan, const Target& target) {
+int64_t prepacked_bytes(const RecurrentPlan& plan, const X86Target& target) {
   return std::ssize(plan.directions) * recurrent_shape(plan, target).direction_bytes;
 }
 
-void prepack(const RecurrentPlan& plan, const Target& target, const Tensor& weights, int threads, std::byte* out) {
+void prepack(const RecurrentPlan& plan, const X86Target& target, const Tensor& weights, int threads, std::byte* out) {
   const std::vector<int64_t> expected{std::ssize(plan.directions), plan.gates() * plan.hidden, plan.hidden};
   CHECK(weights.shape() == expected, "recurrent weights of {}, plan of {} gates and {} units",
         to_string(weights.type()), plan.gates(), plan.hidden);

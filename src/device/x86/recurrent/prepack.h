@@ -10,8 +10,8 @@
 
 namespace hone {
 
-std::string prepack_key(const RecurrentPlan& plan, const Target& target);
-int64_t prepacked_bytes(const RecurrentPlan& plan, const Target& target);
-void prepack(const RecurrentPlan& plan, const Target& target, const Tensor& weights, int threads, std::byte* out);
+std::string prepack_key(const RecurrentPlan& plan, const X86Target& target);
+int64_t prepacked_bytes(const RecurrentPlan& plan, const X86Target& target);
+void prepack(const RecurrentPlan& plan, const X86Target& target, const Tensor& weights, int threads, std::byte* out);
 
 }  // namespace hone

@@ -9,7 +9,7 @@
 namespace hone {
 namespace {
 
-Support supports(const RecurrentPlan& plan, const Target&) {
+Support supports(const RecurrentPlan& plan, const X86Target&) {
   constexpr int64_t kMostUnits = int64_t{1} << 20;
   if (plan.hidden < 1 || plan.hidden > kMostUnits) return {fmt::format("{} units", plan.hidden)};
   if (plan.has_lengths && plan.lengths != DType::i64 && plan.lengths != DType::i32)
@@ -17,7 +17,7 @@ Support supports(const RecurrentPlan& plan, const Target&) {
   return {};
 }
 
-Launch launch(const RecurrentPlan& plan, const Target& target, RecurrentArgs& args) {
+Launch launch(const RecurrentPlan& plan, const X86Target& target, RecurrentArgs& args) {
   const int64_t batch = args.batch, sequences = sequences_of_item(batch);
   args.sequences = sequences;
   return {.items = sequences > 0 ? std::ssize(plan.directions) * ceil_div(batch, sequences) : 0,
@@ -25,7 +25,7 @@ Launch launch(const RecurrentPlan& plan, const Target& target, RecurrentArgs& ar
           .scratch_bytes = recurrent_shape(plan, target).scratch_bytes(sequences)};
 }
 
-std::string describe(const RecurrentPlan& plan, const Target& target) {
+std::string describe(const RecurrentPlan& plan, const X86Target& target) {
   std::string tiles;
   for (const RecurrentShape::Phase& phase : recurrent_shape(plan, target).phases)
     tiles += fmt::format("{}{}x{}", tiles.empty() ? "" : " and ", phase.rows, phase.part_vectors * target.lanes());
@@ -34,12 +34,12 @@ std::string describe(const RecurrentPlan& plan, const Target& target) {
                      tiles);
 }
 
-bool can_shrink(const RecurrentPlan& plan, const Target& target, int shrink) {
+bool can_shrink(const RecurrentPlan& plan, const X86Target& target, int shrink) {
   return recurrent_shape(plan, target, shrink).phases != recurrent_shape(plan, target, shrink - 1).phases;
 }
 
 // One sequence takes each weight once, from the second-level cache or behind it.
-KernelSpeed speed(const RecurrentPlan&, const Target&) { return {0.6, 0.03}; }
+KernelSpeed speed(const RecurrentPlan&, const X86Target&) { return {0.6, 0.03}; }
 
 constexpr X86KernelClass<RecurrentPlan, RecurrentArgs> kRecurrent{.supports = supports,
                                                                   .launch = launch,

@@ -23,7 +23,7 @@ int choose_unit_vectors(int64_t gates, int64_t unit_vectors) {
 
 int64_t RecurrentShape::table_bytes(int64_t sequences) { return round_up(sequences * 8, 64); }
 
-RecurrentShape recurrent_shape(const RecurrentPlan& plan, const Target& target, int shrink) {
+RecurrentShape recurrent_shape(const RecurrentPlan& plan, const X86Target& target, int shrink) {
   // A multiply-add takes four cycles and two start in each.
   constexpr int kSums = 8;
   RecurrentShape s;

@@ -15,7 +15,6 @@
 namespace hone {
 
 class X86Emitter;
-using Emitter = X86Emitter;
 
 struct RecurrentShape {
   struct Phase {
@@ -40,10 +39,10 @@ struct RecurrentShape {
   static int64_t table_bytes(int64_t sequences);  // of addresses of rows, in front of the states
   int64_t scratch_bytes(int64_t sequences) const { return table_bytes(sequences) + states * sequences * row_bytes(); }
 };
-RecurrentShape recurrent_shape(const RecurrentPlan& plan, const Target& target, int shrink = 0);
+RecurrentShape recurrent_shape(const RecurrentPlan& plan, const X86Target& target, int shrink = 0);
 
 int64_t sequences_of_item(int64_t batch);
 
-void emit_recurrent(Emitter& e, const RecurrentPlan& plan, const std::string& symbol, int shrink);
+void emit_recurrent(X86Emitter& e, const RecurrentPlan& plan, const std::string& symbol, int shrink);
 
 }  // namespace hone

@@ -20,13 +20,13 @@
 #include <algorithm>
 
 #include "base/multiples.h"
-#include "device/x86/emitter.h"
 #include "device/llvm/expr_emit.h"
+#include "device/llvm/reduction.h"
+#include "device/x86/emitter.h"
 #include "device/x86/panel.h"
 #include "device/x86/plane.h"
 #include "device/x86/reduce_window/prepack.h"
 #include "device/x86/reduce_window/shape.h"
-#include "device/llvm/reduction.h"
 #include "device/x86/tile.h"
 #include "kernels/elements.h"
 #include "kernels/program_uses.h"
@@ -40,7 +40,7 @@ using A = WindowTileArgs;
 
 class ReduceWindowEmitter {
  public:
-  ReduceWindowEmitter(Emitter& e, const ReduceWindowPlan& plan, int shrink)
+  ReduceWindowEmitter(X86Emitter& e, const ReduceWindowPlan& plan, int shrink)
       : e_(e),
         plan_(plan),
         plane_(plan.plane),
@@ -78,7 +78,7 @@ class ReduceWindowEmitter {
   // Panel after panel beside the one before it in scratch.
   Value* decoded_weights(llvm::Function* unpack, Value* w) {
     const GemmShape shape = weight_shape(plan_, e_.target);
-    const Emitter::Moving moving[] = {{w, shape.panel_bytes()}, {frame_.scratch, shape.row_bytes()}};
+    const X86Emitter::Moving moving[] = {{w, shape.panel_bytes()}, {frame_.scratch, shape.row_bytes()}};
     e_.walk(e_.num(shape.panels()), moving, {}, [&](const Values& p, const Values&) {
       e_.b.CreateCall(unpack, {p[0], e_.num(0), p[1]});
       return Values{};
@@ -290,8 +290,8 @@ class ReduceWindowEmitter {
     }
     Values sums(static_cast<size_t>(columns * vectors * chains), reduction_identity(e_, kind(), scalar_));
     if (plan_.has_x_zero) begin_with_zero_point(f, tile, sums);
-    const Emitter::Moving moving[] = {{f->getArg(1), e_.times(p_.width, plane_.dilation_y * pixel_bytes_)},
-                                      {f->getArg(2), e_.times(p_.kernel_width, weight_bytes())}};
+    const X86Emitter::Moving moving[] = {{f->getArg(1), e_.times(p_.width, plane_.dilation_y * pixel_bytes_)},
+                                         {f->getArg(2), e_.times(p_.kernel_width, weight_bytes())}};
     sums = e_.walk(f->getArg(3), moving, sums, [&](const Values& at, Values carried) {
       return tile.taps == Tile::Taps::of_call ? row_in_chains(tile, f->getArg(4), at[0], at[1], std::move(carried))
                                               : unrolled_row(tile, at[0], at[1], std::move(carried));
@@ -409,13 +409,13 @@ class ReduceWindowEmitter {
         Value* wide = e_.b.CreateICmpSGT(p_.kernel_width, e_.num(kMostUnrolled));
         rounds = e_.b.CreateSelect(wide, rounds, e_.num(0));
       }
-      const Emitter::Moving whole[] = {{x, most * x_step}, {w, most * weight_bytes()}};
+      const X86Emitter::Moving whole[] = {{x, most * x_step}, {w, most * weight_bytes()}};
       sums = e_.walk(rounds, whole, sums,
                      [&, chains = most](const Values& at, const Values& s) { return step(at, s, chains); });
       done = e_.times(rounds, most);
     }
-    const Emitter::Moving rest[] = {{e_.at(x, e_.times(done, x_step)), x_step},
-                                    {e_.at(w, e_.times(done, weight_bytes())), weight_bytes()}};
+    const X86Emitter::Moving rest[] = {{e_.at(x, e_.times(done, x_step)), x_step},
+                                       {e_.at(w, e_.times(done, weight_bytes())), weight_bytes()}};
     return e_.walk(e_.b.CreateSub(taps, done), rest, sums,
                    [&](const Values& at, const Values& s) { return step(at, s, 1); });
   }
@@ -483,7 +483,7 @@ class ReduceWindowEmitter {
     return e_.b.CreateSIToFP(e_.larger(inside.count, e_.num(0)), e_.f32);
   }
 
-  Emitter& e_;
+  X86Emitter& e_;
   const ReduceWindowPlan& plan_;
   const PlaneWindow& plane_;
   const int shrink_;
@@ -504,7 +504,7 @@ class ReduceWindowEmitter {
 
 }  // namespace
 
-void emit_reduce_window(Emitter& e, const ReduceWindowPlan& plan, const std::string& symbol, int shrink) {
+void emit_reduce_window(X86Emitter& e, const ReduceWindowPlan& plan, const std::string& symbol, int shrink) {
   ReduceWindowEmitter(e, plan, shrink).run(symbol);
 }
 

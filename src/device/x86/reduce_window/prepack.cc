@@ -15,17 +15,18 @@ GemmPlan window_weights(const ReduceWindowPlan& plan) {
   return weights;
 }
 
-std::string prepack_key(const ReduceWindowPlan& plan, const Target& target) {
+std::string prepack_key(const ReduceWindowPlan& plan, const X86Target& target) {
   if (!plan.w_format.empty()) return "window " + prepack_key(window_weights(plan), target);
   return fmt::format("window {} taps of {}{}", plan.plane.taps(), plan.channels, plan.has_x_zero ? " and sums" : "");
 }
 
-int64_t prepacked_bytes(const ReduceWindowPlan& plan, const Target& target) {
+int64_t prepacked_bytes(const ReduceWindowPlan& plan, const X86Target& target) {
   if (!plan.w_format.empty()) return prepacked_bytes(window_weights(plan), target);
   return (plan.plane.taps() + plan.has_x_zero) * window_weight_pitch(plan.channels) * 4;
 }
 
-void prepack(const ReduceWindowPlan& plan, const Target& target, const Tensor& weights, int threads, std::byte* out) {
+void prepack(const ReduceWindowPlan& plan, const X86Target& target, const Tensor& weights, int threads,
+             std::byte* out) {
   if (!plan.w_format.empty()) return prepack(window_weights(plan), target, weights, threads, out);
   const std::vector<float> source = weights.to_floats();
   const int64_t taps = plan.plane.taps(), pitch = window_weight_pitch(plan.channels);

@@ -8,9 +8,9 @@
 
 namespace hone {
 
-std::string prepack_key(const ReduceWindowPlan& plan, const Target& target);
-int64_t prepacked_bytes(const ReduceWindowPlan& plan, const Target& target);
-void prepack(const ReduceWindowPlan& plan, const Target& target, const Tensor& weights, int threads, std::byte* out);
+std::string prepack_key(const ReduceWindowPlan& plan, const X86Target& target);
+int64_t prepacked_bytes(const ReduceWindowPlan& plan, const X86Target& target);
+void prepack(const ReduceWindowPlan& plan, const X86Target& target, const Tensor& weights, int threads, std::byte* out);
 int64_t window_weight_pitch(int64_t channels);
 GemmPlan window_weights(
     const ReduceWindowPlan& plan);  // whose panels, decoded one beside the other, are the plain weights

@@ -13,7 +13,7 @@
 namespace hone {
 namespace {
 
-Support supports(const ReduceWindowPlan& plan, const Target&) {
+Support supports(const ReduceWindowPlan& plan, const X86Target&) {
   if (plan.operands.size() + plan.results.size() + plan.has_x_zero > ReduceWindowArgs().epilogue.size())
     return {fmt::format("{} operands and {} results do not fit the arguments of a kernel", plan.operands.size(),
                         plan.results.size())};
@@ -38,7 +38,7 @@ Support supports(const ReduceWindowPlan& plan, const Target&) {
   return {};
 }
 
-Launch launch(const ReduceWindowPlan& any, const Target& target, WindowTileArgs& args) {
+Launch launch(const ReduceWindowPlan& any, const X86Target& target, WindowTileArgs& args) {
   const ReduceWindowPlan plan = on_plane_of(any, args.window);
   const PlaneWindow& p = plan.plane;
   if (p.out_height < 1 || p.out_width < 1) return {};
@@ -55,7 +55,7 @@ Launch launch(const ReduceWindowPlan& any, const Target& target, WindowTileArgs&
           weight_row_bytes(plan, target) * p.taps()};
 }
 
-std::string describe(const ReduceWindowPlan& plan, const Target&) {
+std::string describe(const ReduceWindowPlan& plan, const X86Target&) {
   constexpr const char* kReductions[] = {"sum", "maximum", "minimum", "products"};
   const std::string window =
       plan.plane.taps() > 0 ? fmt::format("{}x{}", plan.plane.kernel_height, plan.plane.kernel_width) : "any window";
@@ -63,13 +63,13 @@ std::string describe(const ReduceWindowPlan& plan, const Target&) {
                      plan.channels);
 }
 
-bool can_shrink(const ReduceWindowPlan& plan, const Target& target, int shrink) {
+bool can_shrink(const ReduceWindowPlan& plan, const X86Target& target, int shrink) {
   if (!plan.any_plane) return window_tile(plan, target, shrink) != window_tile(plan, target, shrink - 1);
   return inner_tile(plan, target, shrink) != inner_tile(plan, target, shrink - 1) ||
          single_tile(plan, target, shrink) != single_tile(plan, target, shrink - 1);
 }
 
-KernelSpeed speed(const ReduceWindowPlan&, const Target&) { return {0.95, 0.2}; }
+KernelSpeed speed(const ReduceWindowPlan&, const X86Target&) { return {0.95, 0.2}; }
 
 constexpr X86KernelClass<ReduceWindowPlan, WindowTileArgs> kWindow{.supports = supports,
                                                                    .launch = launch,

@@ -17,7 +17,7 @@ int64_t even_part(int64_t total, int64_t most) { return ceil_div(total, ceil_div
 // Eight sums hide the latency of an addition, and leave room for weights and an element in 16 registers.
 int64_t sums_of_tile(int shrink) { return std::max(1, 8 >> shrink); }
 
-int64_t chains_of(const ReduceWindowPlan& plan, const Target& target) {
+int64_t chains_of(const ReduceWindowPlan& plan, const X86Target& target) {
   return is_unrolled(plan) ? 1 : sums_of_tile(0) / even_part(channel_vectors(plan, target), kMostVectors);
 }
 
@@ -31,7 +31,7 @@ bool is_unrolled(const ReduceWindowPlan& plan) {
   return plan.plane.kernel_width > 0 && plan.plane.kernel_width <= kMostUnrolled;
 }
 
-ReduceWindowTile window_tile(const ReduceWindowPlan& plan, const Target& target, int shrink) {
+ReduceWindowTile window_tile(const ReduceWindowPlan& plan, const X86Target& target, int shrink) {
   ReduceWindowTile tile;
   tile.chains = chains_of(plan, target);
   if (is_unrolled(plan)) tile.columns = even_part(plan.plane.out_width, sums_of_tile(shrink));
@@ -39,7 +39,7 @@ ReduceWindowTile window_tile(const ReduceWindowPlan& plan, const Target& target,
   return tile;
 }
 
-ReduceWindowTile inner_tile(const ReduceWindowPlan& plan, const Target& target, int shrink) {
+ReduceWindowTile inner_tile(const ReduceWindowPlan& plan, const X86Target& target, int shrink) {
   const int64_t columns = std::min(kEvenColumns, sums_of_tile(shrink));
   return {columns, vectors_beside(columns, channel_vectors(plan, target), shrink)};
 }
@@ -51,11 +51,11 @@ int64_t least_overhang(const ReduceWindowPlan& plan) {
   return std::max<int64_t>(0, usual_padding(plan) - (std::min(plan.plane.stride_x, kMostUnrolled) - 1));
 }
 
-ReduceWindowTile border_tile(const ReduceWindowPlan& plan, const Target& target) {
+ReduceWindowTile border_tile(const ReduceWindowPlan& plan, const X86Target& target) {
   return {kEvenColumns, vectors_beside(kEvenColumns, channel_vectors(plan, target), 0)};
 }
 
-ReduceWindowTile single_tile(const ReduceWindowPlan& plan, const Target& target, int shrink) {
+ReduceWindowTile single_tile(const ReduceWindowPlan& plan, const X86Target& target, int shrink) {
   const int64_t chains = chains_of(plan, target);
   return {1, vectors_beside(chains, channel_vectors(plan, target), shrink), chains};
 }
@@ -66,7 +66,7 @@ ReduceWindowPlan on_plane_of(const ReduceWindowPlan& plan, const WindowSizes& si
   return placed;
 }
 
-void write_derived(const ReduceWindowPlan& placed, const Target& target, WindowTileArgs& args) {
+void write_derived(const ReduceWindowPlan& placed, const X86Target& target, WindowTileArgs& args) {
   const PlaneWindow& p = placed.plane;
   args.block_vectors = block_vectors(placed, target), args.blocks = channel_blocks(placed, target);
   const int64_t last = p.width - 1 - (p.kernel_width - 1) * p.dilation_x + p.pad_left;  // column of the first tap
@@ -82,28 +82,28 @@ void write_derived(const ReduceWindowPlan& placed, const Target& target, WindowT
   args.inside_end = is_short ? p.out_width : end;
 }
 
-int64_t channel_vectors(const ReduceWindowPlan& plan, const Target& target) {
+int64_t channel_vectors(const ReduceWindowPlan& plan, const X86Target& target) {
   return ceil_div(plan.channels, target.lanes());
 }
 
 // About 4 us of work, at least four. For any plane, tiles of 1 to 4 vectors fill whole blocks.
-int64_t block_vectors(const ReduceWindowPlan& plan, const Target& target) {
+int64_t block_vectors(const ReduceWindowPlan& plan, const X86Target& target) {
   const int64_t vectors = channel_vectors(plan, target);
   const int64_t work = std::max<int64_t>(1, plan.plane.out_width * plan.plane.taps());
   return std::min(vectors, round_up(std::max<int64_t>(4, 8192 / work), plan.any_plane ? 12 : kMostVectors));
 }
 
-int64_t channel_blocks(const ReduceWindowPlan& plan, const Target& target) {
+int64_t channel_blocks(const ReduceWindowPlan& plan, const X86Target& target) {
   return ceil_div(channel_vectors(plan, target), block_vectors(plan, target));
 }
 
-GemmShape weight_shape(const ReduceWindowPlan& plan, const Target& target) {
+GemmShape weight_shape(const ReduceWindowPlan& plan, const X86Target& target) {
   GemmShape shape = panel_shape(window_weights(plan), target);
   shape.take_all_k();  // all taps are decoded before the first is used
   return shape;
 }
 
-int64_t weight_row_bytes(const ReduceWindowPlan& plan, const Target& target) {
+int64_t weight_row_bytes(const ReduceWindowPlan& plan, const X86Target& target) {
   if (plan.w_format.empty()) return window_weight_pitch(plan.channels) * 4;
   const PanelLayout layout = panel_layout(window_weights(plan), target);
   return layout.panels() * layout.row_bytes();

@@ -13,9 +13,9 @@
 namespace hone::test {
 namespace {
 
-std::vector<Target> targets_with_tiles() {
-  std::vector<Target> targets;
-  for (const Target& target : test_targets())
+std::vector<X86Target> targets_with_tiles() {
+  std::vector<X86Target> targets;
+  for (const X86Target& target : test_targets())
     if (target.emulates_tiles()) targets.push_back(target);
   return targets;
 }
@@ -38,7 +38,7 @@ GemmPlan plan_with_epilogue(int64_t n, int64_t k) {
 // Compiled for any m; the first result is written over the residual.
 class EpilogueRunner {
  public:
-  EpilogueRunner(const GemmPlan& plan, const Target& target, const Tensor& w, const Tensor& bias)
+  EpilogueRunner(const GemmPlan& plan, const X86Target& target, const Tensor& w, const Tensor& bias)
       : plan_(for_target(plan, target)),
         kernel_(plan_, target),
         w_(w),
@@ -82,7 +82,7 @@ class EpilogueRunner {
 // k: less than a step, one, one and a part, several, blocks of them (18 and 13 steps, each twice).
 TEST(PendingStrip, HasTheEpilogueOfItsOwnRowsAndColumns) {
   Philox rng(51);
-  for (const Target& target : targets_with_tiles())
+  for (const X86Target& target : targets_with_tiles())
     for (const auto& [n, k] :
          {std::array{48, 27}, {32, 32}, {100, 40}, {16, 64}, {33, 160}, {70, 384}, {40, 1152}, {17, 832}}) {
       const Tensor w = small_integers(DType::bf16, {n, k}, rng), bias = small_integers(DType::f32, {n}, rng);
@@ -101,7 +101,7 @@ TEST(PendingStrip, HasTheEpilogueOfItsOwnRowsAndColumns) {
 // Other rows of a block, so that tiles are configured anew while a strip is pending.
 TEST(PendingStrip, IsFlushedBeforeTilesAreConfiguredAnew) {
   Philox rng(52);
-  for (const Target& target : targets_with_tiles()) {
+  for (const X86Target& target : targets_with_tiles()) {
     const GemmPlan plan = for_target(plan_with_epilogue(64, 64), target);
     const GemmShape shape = gemm_shape(plan, target);
     constexpr int64_t kM = 520;
@@ -123,7 +123,7 @@ TEST(PendingStrip, IsFlushedBeforeTilesAreConfiguredAnew) {
 TEST(PendingStrip, MayBeOfAnotherBatch) {
   Philox rng(53);
   constexpr int64_t kBatches = 3;
-  for (const Target& target : targets_with_tiles())
+  for (const X86Target& target : targets_with_tiles())
     for (const auto& [m, n, k] : {std::array{5, 33, 64}, {20, 48, 96}, {40, 70, 200}, {70, 32, 600}}) {
       GemmPlan plan = plain_plan(n, k, DType::bf16, DType::bf16);
       plan.weights = GemmPlan::Weights::activation_nk;
@@ -162,7 +162,7 @@ TEST(PendingStrip, MayBeOfAnotherBatch) {
 TEST(PendingStrip, MayBeOfAConvolution) {
   Philox rng(54);
   constexpr int64_t kImages = 2, kChannels = 32, kOutputs = 40;
-  for (const Target& target : targets_with_tiles())
+  for (const X86Target& target : targets_with_tiles())
     for (int64_t groups : {1, 2})
       for (const auto& [in_height, in_width, side, pad] : {std::array{1, 5, 3, 1},
                                                            {7, 9, 3, 1},

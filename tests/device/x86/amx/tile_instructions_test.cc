@@ -58,7 +58,7 @@ class GemmByTiles : public TileInstructions {
   // The result by instructions.
   std::vector<float> check(const GemmPlan& plan, const Tensor& a, const Tensor& w, const std::string& what,
                            int64_t chunk = 0) {
-    const Target real = target_with_tiles(), emulated = target_with_emulated_tiles();
+    const X86Target real = target_with_tiles(), emulated = target_with_emulated_tiles();
     EXPECT_TRUE(fits_tiles(plan, real) && fits_tiles(plan, emulated)) << what;
     GemmRunner by_tiles(plan, real, w), by_software(plan, emulated, w);
     std::vector<float> got = by_tiles.run(a, chunk);
@@ -147,7 +147,7 @@ TEST_F(GemmByTiles, CodesOfBothSigns) {
 TEST_F(GemmByTiles, TwoActivations) {
   for (bool by_columns : {false, true})
     for (auto weights : {GemmPlan::Weights::activation_nk, GemmPlan::Weights::activation_kn}) {
-      const Target real = target_with_tiles(), emulated = target_with_emulated_tiles();
+      const X86Target real = target_with_tiles(), emulated = target_with_emulated_tiles();
       GemmPlan any = plain_plan(0, 0, DType::bf16, DType::bf16);
       any.weights = weights, any.a_by_columns = by_columns;
       ASSERT_TRUE(fits_tiles(any, real));
@@ -199,10 +199,10 @@ class ConvByTiles : public TileInstructions {
  protected:
   void check(const ConvCase& c, ConvPlan plan, const Tensor& x, const Tensor& w, int64_t chunk = 0,
              std::byte* outside = nullptr) {
-    const Target real = target_with_tiles(), emulated = target_with_emulated_tiles();
+    const X86Target real = target_with_tiles(), emulated = target_with_emulated_tiles();
     const std::string what = fmt::format("{} {}", hone::to_string(plan.product.a), to_string(c));
     ASSERT_TRUE(fits_tiles(plan, real) && fits_tiles(plan, emulated)) << what;
-    const auto on = [&](const Target& target) {
+    const auto on = [&](const X86Target& target) {
       const ConvPlan chosen = for_target(plan, target);
       CompiledPlan kernel(chosen, target);
       const ConvArgs args{.epilogue = {nullptr, outside}};
@@ -282,7 +282,7 @@ TEST_F(ConvByTiles, OfPackedWeights) {
                  w = pack(parse_format(format), random_tensor(DType::f32, w_shape(c), rng_));
     ConvPlan plan = plan_of(c, DType::bf16, DType::f32);
     plan.product.w_format = hone::to_string(*w.format());
-    const Target real = target_with_tiles();
+    const X86Target real = target_with_tiles();
     ASSERT_TRUE(fits_tiles(plan, real)) << format;
     const ConvResult got = run(plan, real, 1, x, w);
     expect_used(format);
@@ -292,7 +292,7 @@ TEST_F(ConvByTiles, OfPackedWeights) {
 }
 
 TEST_F(ConvByTiles, OfAnyPlane) {
-  const Target real = target_with_tiles(), emulated = target_with_emulated_tiles();
+  const X86Target real = target_with_tiles(), emulated = target_with_emulated_tiles();
   std::optional<CompiledPlan> general;
   for (ConvCase c : {ConvCase{.channels = 64, .outputs = 24}, {.channels = 3, .outputs = 24, .kernel_height = 7}})
     for (auto [height, width] : {std::pair{6, 5}, {3, 17}, {4, 40}}) {
@@ -337,7 +337,7 @@ TEST_F(TileInstructions, ProductsWithScalesOfBlocks) {
     for (auto [m, n, k] : {std::array<int64_t, 3>{19, 33, 64}, {40, 32, 77}, {33, 16, 700}}) {
       const Tensor x = activations(rng_, {m, k}, "mxint8"), w = random_packed(rng_, {n, k}, format);
       const std::string what = fmt::format("{} {}x{}x{}", format, m, n, k);
-      const Target real = target_with_tiles(), emulated = target_with_emulated_tiles();
+      const X86Target real = target_with_tiles(), emulated = target_with_emulated_tiles();
       const BlockGemmPlan plan = plan_of(x, w, real);
       ASSERT_TRUE(plan.by_tiles && plan_of(x, w, emulated).by_tiles) << what;
       const Tensor got = computed(plan, real, x, w, 0);

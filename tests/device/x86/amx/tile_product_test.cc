@@ -24,15 +24,15 @@ using testing::HasSubstr;
 using testing::Not;
 using testing::StartsWith;
 
-Target with_amx() {
+X86Target with_amx() {
   Features features = Features().with(Feature::avx512_bf16).with(Feature::amx_bf16);
   for (Feature f : {Feature::avx512_vbmi, Feature::avx512_vbmi2, Feature::avx512_vnni, Feature::amx_int8})
     features = features.with(f);
-  return Target(features, microarchitecture("sapphire_rapids"));
+  return X86Target(features, microarchitecture("sapphire_rapids"));
 }
 
-std::string assembly_of(const KernelPlan& plan, const Target& target) {
-  return ObjectCompiler(code_machine(target)).assembly([&](LlvmEmitter& e) {
+std::string assembly_of(const KernelPlan& plan, const X86Target& target) {
+  return ObjectCompiler(code_machine(target)).assembly([&](Emitter& e) {
     device_x86::find(plan.kernel())->emit(e, plan, "product", 0);
   });
 }
@@ -136,7 +136,7 @@ TEST(TileProduct, StoresSumsAtOnceWhereVectorsScaleThem) {
 }
 
 TEST(TileProduct, HasMoreRowsInAnItemWhereWeightsAreBeyondTheSecondLevelCache) {
-  const Target target(with_amx().features(), microarchitecture("sapphire_rapids"), {48 << 10, 2 << 20, 32 << 20});
+  const X86Target target(with_amx().features(), microarchitecture("sapphire_rapids"), {48 << 10, 2 << 20, 32 << 20});
   const auto rows = [&](int64_t n, int64_t k) {
     return gemm_shape(for_target(plain_plan(n, k, DType::bf16, DType::bf16), target), target).block_rows(4096);
   };

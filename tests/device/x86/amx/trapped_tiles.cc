@@ -153,14 +153,14 @@ void TrappedTiles::forget_fault() {
 
 bool TrappedTiles::in_use() const { return by_ == By::hardware ? hardware_in_use() : configured.palette != 0; }
 
-Target target_with_tiles() {
+X86Target target_with_tiles() {
   const Features features = cpu_features().with(Feature::amx_bf16).with(Feature::amx_int8);
-  return Target(features, microarchitecture("sapphire_rapids"));
+  return X86Target(features, microarchitecture("sapphire_rapids"));
 }
 
-Target target_with_emulated_tiles() {
+X86Target target_with_emulated_tiles() {
   const Features features = cpu_features().without(Feature::amx_bf16).without(Feature::amx_int8);
-  return with_emulated_tiles(Target(features, microarchitecture("sapphire_rapids")));
+  return with_emulated_tiles(X86Target(features, microarchitecture("sapphire_rapids")));
 }
 
 }  // namespace hone::test

@@ -34,7 +34,7 @@ class TrappedTiles {
 
 // This CPU with the tiles of AMX, and with their emulation, and otherwise alike: code of the first runs here only where
 // tiles are trapped or there are some. Both need AVX-512.
-Target target_with_tiles();
-Target target_with_emulated_tiles();
+X86Target target_with_tiles();
+X86Target target_with_emulated_tiles();
 
 }  // namespace hone::test

@@ -19,7 +19,7 @@ using llvm::Value;
 
 class CumulativeEmitter {
  public:
-  CumulativeEmitter(Emitter& e, const CumulativePlan& plan)
+  CumulativeEmitter(X86Emitter& e, const CumulativePlan& plan)
       : e_(e), plan_(plan), scalar_(compute_scalar(plan.dtype)), bytes_(size_bytes(plan.dtype)) {}
 
   void run(const std::string& symbol) {
@@ -53,7 +53,7 @@ class CumulativeEmitter {
     Value* step = e_.times(inner, bytes_);
     Value* first = plan_.reverse ? e_.b.CreateMul(e_.b.CreateSub(length, e_.num(1)), step) : e_.num(0);
     if (plan_.reverse) step = e_.b.CreateNeg(step);
-    const Emitter::Moving moving[] = {{e_.at(x, first), step}, {e_.at(out, first), step}};
+    const X86Emitter::Moving moving[] = {{e_.at(x, first), step}, {e_.at(out, first), step}};
     e_.walk(length, moving, {load(moving[0].pointer, mask)}, [&](const Values& at, const Values& before) {
       Value* extreme = later(before[0], load(at[0], mask));
       store(extreme, at[1], mask);
@@ -108,29 +108,29 @@ class CumulativeEmitter {
     return e_.b.CreateSelect(replaces, value, before);
   }
 
-  Emitter& e_;
+  X86Emitter& e_;
   const CumulativePlan& plan_;
   const Scalar scalar_;
   const int bytes_;
 };
 
-void emit(Emitter& e, const CumulativePlan& plan, const std::string& symbol, int) {
+void emit(X86Emitter& e, const CumulativePlan& plan, const std::string& symbol, int) {
   CumulativeEmitter(e, plan).run(symbol);
 }
 
-Support supports(const CumulativePlan& plan, const Target&) {
+Support supports(const CumulativePlan& plan, const X86Target&) {
   if (!has_machine_type(plan.dtype)) return {fmt::format("elements of type {}", to_string(plan.dtype))};
   return {};
 }
 
-Launch launch(const CumulativePlan& plan, const Target& target, CumulativeArgs& args) {
+Launch launch(const CumulativePlan& plan, const X86Target& target, CumulativeArgs& args) {
   const int64_t lanes = target.lanes(), length = args.length;
   const double ns = plan.along ? 4 * static_cast<double>(ceil_div(length, lanes)) : 1.5 * static_cast<double>(length);
   return {.items = args.outer * ceil_div(args.inner, lanes),
           .items_per_chunk = std::max<int64_t>(1, static_cast<int64_t>(20000 / (ns + 5)))};
 }
 
-std::string describe(const CumulativePlan& plan, const Target& target) {
+std::string describe(const CumulativePlan& plan, const X86Target& target) {
   return fmt::format("{} {} {} at a time, {}", plan.largest ? "largest" : "smallest", target.lanes(),
                      to_string(plan.dtype), plan.along ? "along the axis" : "beside each other");
 }

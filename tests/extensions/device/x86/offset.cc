@@ -108,7 +108,7 @@ class OffsetQueue : public Queue {
 
 class OffsetDevice : public X86Device, public std::enable_shared_from_this<OffsetDevice> {
  public:
-  OffsetDevice(const Target& target, std::vector<std::string> lacking)
+  OffsetDevice(const X86Target& target, std::vector<std::string> lacking)
       : X86Device(target), lacking_(std::move(lacking)) {}
 
   std::string_view name() const override { return "offset"; }
