@@ -6,7 +6,7 @@
 
 #include "base/text.h"
 #include "calibrate/moment_sum.h"
-#include "ops/calls.h"
+#include "ops/calls/conv.h"
 #include "ops/evaluate.h"
 #include "runtime/check_finite.h"
 

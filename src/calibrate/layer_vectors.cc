@@ -2,7 +2,8 @@
 
 #include <algorithm>
 
-#include "ops/calls.h"
+#include "ops/calls/conv.h"
+#include "ops/calls/matmul.h"
 #include "ops/sliding_window.h"
 
 namespace hone {

@@ -4,7 +4,8 @@
 #include <cmath>
 
 #include "base/threads.h"
-#include "ops/calls.h"
+#include "ops/calls/matmul.h"
+#include "ops/calls/transpose.h"
 #include "ops/rules.h"
 
 namespace hone {

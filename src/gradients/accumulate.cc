@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "base/error.h"
-#include "ops/calls.h"
+#include "ops/calls/arithmetic.h"
 
 namespace hone {
 namespace {

@@ -7,7 +7,21 @@
 #include <limits>
 #include <optional>
 
-#include "ops/calls.h"
+#include "ops/calls/arithmetic.h"
+#include "ops/calls/attention.h"
+#include "ops/calls/comparison.h"
+#include "ops/calls/concat.h"
+#include "ops/calls/expand.h"
+#include "ops/calls/full.h"
+#include "ops/calls/matmul.h"
+#include "ops/calls/reduce.h"
+#include "ops/calls/reshape.h"
+#include "ops/calls/shape_of.h"
+#include "ops/calls/softmax.h"
+#include "ops/calls/softmax_gradient.h"
+#include "ops/calls/split.h"
+#include "ops/calls/transcendental.h"
+#include "ops/calls/transpose.h"
 
 namespace hone {
 namespace {

@@ -2,7 +2,13 @@
 #include <vector>
 
 #include "gradients/gradient.h"
-#include "ops/calls.h"
+#include "ops/calls/arithmetic.h"
+#include "ops/calls/batch_norm.h"
+#include "ops/calls/batch_norm_train.h"
+#include "ops/calls/full.h"
+#include "ops/calls/reduce.h"
+#include "ops/calls/reshape.h"
+#include "ops/calls/transcendental.h"
 #include "ops/sliding_window.h"
 
 namespace hone {

@@ -5,7 +5,9 @@
 #include "gradients/accumulate.h"
 #include "gradients/iteration.h"
 #include "ir/inline_graph.h"
-#include "ops/calls.h"
+#include "ops/calls/cast.h"
+#include "ops/calls/control.h"
+#include "ops/calls/full.h"
 #include "ops/rules.h"
 
 namespace hone {

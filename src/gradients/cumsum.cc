@@ -1,6 +1,6 @@
 // cumsum: each element is part of all sums from it on.
+#include "ops/calls/cumsum.h"
 #include "gradients/gradient.h"
-#include "ops/calls.h"
 
 namespace hone {
 namespace {

@@ -1,6 +1,6 @@
 // dropout_train, whose mask is computed again from what it was computed from.
 #include "gradients/gradient.h"
-#include "ops/calls.h"
+#include "ops/calls/dropout_train.h"
 
 namespace hone {
 namespace {

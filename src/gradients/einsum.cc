@@ -6,7 +6,10 @@
 
 #include "base/error.h"
 #include "gradients/gradient.h"
-#include "ops/calls.h"
+#include "ops/calls/cast.h"
+#include "ops/calls/comparison.h"
+#include "ops/calls/einsum.h"
+#include "ops/calls/full.h"
 #include "ops/einsum.h"
 
 namespace hone {

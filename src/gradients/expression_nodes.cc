@@ -7,7 +7,13 @@
 #include "base/error.h"
 #include "ir/compute_column.h"
 #include "ir/pointwise.h"
-#include "ops/calls.h"
+#include "ops/calls/arithmetic.h"
+#include "ops/calls/bit_cast.h"
+#include "ops/calls/bits.h"
+#include "ops/calls/comparison.h"
+#include "ops/calls/gather.h"
+#include "ops/calls/rounding.h"
+#include "ops/calls/transcendental.h"
 
 namespace hone {
 namespace {

@@ -5,7 +5,8 @@
 
 #include "formats/scale.h"
 #include "gradients/scale_groups.h"
-#include "ops/calls.h"
+#include "ops/calls/arithmetic.h"
+#include "ops/calls/fake_quant.h"
 #include "ops/scale_groups.h"
 
 namespace hone {

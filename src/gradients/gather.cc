@@ -1,7 +1,13 @@
 // What reads elements by their indices: their gradients are summed where they were read. top_k gives the indices
 // itself.
+#include "ops/calls/gather.h"
 #include "gradients/gradient.h"
-#include "ops/calls.h"
+#include "ops/calls/concat.h"
+#include "ops/calls/full.h"
+#include "ops/calls/gather_elements.h"
+#include "ops/calls/gather_gradient.h"
+#include "ops/calls/gather_nd.h"
+#include "ops/calls/top_k.h"
 
 namespace hone {
 namespace {

@@ -6,7 +6,12 @@
 #include "base/error.h"
 #include "gradients/expression_nodes.h"
 #include "gradients/registry.h"
-#include "ops/calls.h"
+#include "ops/calls/cast.h"
+#include "ops/calls/full.h"
+#include "ops/calls/gather.h"
+#include "ops/calls/reduce.h"
+#include "ops/calls/reshape.h"
+#include "ops/calls/shape_of.h"
 
 namespace hone {
 namespace {

@@ -1,10 +1,14 @@
 // Images sampled at coordinates that are data: the gradients of both follow back what the op is in nodes. An affine
 // grid is linear in its map.
+#include "ops/calls/grid_sample.h"
 #include "base/error.h"
 #include "gradients/accumulate.h"
 #include "gradients/gradient.h"
 #include "gradients/grid_sample_nodes.h"
-#include "ops/calls.h"
+#include "ops/calls/concat.h"
+#include "ops/calls/full.h"
+#include "ops/calls/matmul.h"
+#include "ops/calls/reshape.h"
 
 namespace hone {
 namespace {

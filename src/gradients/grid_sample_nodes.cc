@@ -1,6 +1,14 @@
 #include "gradients/grid_sample_nodes.h"
 
-#include "ops/calls.h"
+#include "ops/calls/arithmetic.h"
+#include "ops/calls/cast.h"
+#include "ops/calls/comparison.h"
+#include "ops/calls/full.h"
+#include "ops/calls/gather.h"
+#include "ops/calls/reshape.h"
+#include "ops/calls/rounding.h"
+#include "ops/calls/slice.h"
+#include "ops/calls/transpose.h"
 
 namespace hone {
 namespace {

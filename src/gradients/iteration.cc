@@ -2,7 +2,8 @@
 
 #include "gradients/accumulate.h"
 #include "ir/inline_graph.h"
-#include "ops/calls.h"
+#include "ops/calls/arithmetic.h"
+#include "ops/calls/control.h"
 
 namespace hone {
 namespace {

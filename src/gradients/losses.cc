@@ -3,7 +3,17 @@
 #include <optional>
 
 #include "gradients/gradient.h"
-#include "ops/calls.h"
+#include "ops/calls/arithmetic.h"
+#include "ops/calls/comparison.h"
+#include "ops/calls/cross_entropy.h"
+#include "ops/calls/full.h"
+#include "ops/calls/gather.h"
+#include "ops/calls/gather_elements.h"
+#include "ops/calls/gather_gradient.h"
+#include "ops/calls/nll_loss.h"
+#include "ops/calls/reduce.h"
+#include "ops/calls/reshape.h"
+#include "ops/calls/softmax.h"
 
 namespace hone {
 namespace {

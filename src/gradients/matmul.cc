@@ -1,7 +1,9 @@
 // Products: the gradient of each factor is a product of the other with the gradient of the result. Packed weights are
 // read as they are; they have no gradient of their own.
+#include "ops/calls/matmul.h"
 #include "gradients/gradient.h"
-#include "ops/calls.h"
+#include "ops/calls/linear.h"
+#include "ops/calls/reshape.h"
 
 namespace hone {
 namespace {

@@ -1,6 +1,11 @@
 // mean_pool: tokens that a mask keeps share the gradient of their mean.
+#include "ops/calls/mean_pool.h"
 #include "gradients/gradient.h"
-#include "ops/calls.h"
+#include "ops/calls/arithmetic.h"
+#include "ops/calls/cast.h"
+#include "ops/calls/full.h"
+#include "ops/calls/reduce.h"
+#include "ops/calls/reshape.h"
 
 namespace hone {
 namespace {

@@ -1,6 +1,8 @@
 // Normalisations over the last axis: the gradient of x by one row op each, those of weight and bias by sums over rows.
+#include "ops/calls/normalisation.h"
 #include "gradients/gradient.h"
-#include "ops/calls.h"
+#include "ops/calls/arithmetic.h"
+#include "ops/calls/norm_gradient.h"
 
 namespace hone {
 namespace {

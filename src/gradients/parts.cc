@@ -2,7 +2,16 @@
 // of a whole is cut.
 #include "base/error.h"
 #include "gradients/gradient.h"
-#include "ops/calls.h"
+#include "ops/calls/arithmetic.h"
+#include "ops/calls/center_crop_pad.h"
+#include "ops/calls/concat.h"
+#include "ops/calls/full.h"
+#include "ops/calls/gather_gradient.h"
+#include "ops/calls/pad.h"
+#include "ops/calls/reduce.h"
+#include "ops/calls/slice.h"
+#include "ops/calls/split.h"
+#include "ops/calls/strided_slice.h"
 #include "ops/rules.h"
 #include "ops/slice_run.h"
 

@@ -1,6 +1,6 @@
 // Pools: the gradient goes back to the elements that a place of the window read.
 #include "gradients/gradient.h"
-#include "ops/calls.h"
+#include "ops/calls/pool.h"
 #include "ops/sliding_window.h"
 
 namespace hone {

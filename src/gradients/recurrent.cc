@@ -6,7 +6,18 @@
 #include "base/error.h"
 #include "gradients/accumulate.h"
 #include "gradients/iteration.h"
-#include "ops/calls.h"
+#include "ops/calls/arithmetic.h"
+#include "ops/calls/cast.h"
+#include "ops/calls/comparison.h"
+#include "ops/calls/concat.h"
+#include "ops/calls/full.h"
+#include "ops/calls/gru.h"
+#include "ops/calls/linear.h"
+#include "ops/calls/lstm.h"
+#include "ops/calls/reshape.h"
+#include "ops/calls/rnn.h"
+#include "ops/calls/rounding.h"
+#include "ops/calls/slice.h"
 
 namespace hone {
 namespace {

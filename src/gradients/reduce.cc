@@ -3,7 +3,12 @@
 
 #include "base/error.h"
 #include "gradients/gradient.h"
-#include "ops/calls.h"
+#include "ops/calls/arithmetic.h"
+#include "ops/calls/cast.h"
+#include "ops/calls/comparison.h"
+#include "ops/calls/cumsum.h"
+#include "ops/calls/expand.h"
+#include "ops/calls/reduce.h"
 #include "ops/rules.h"
 
 namespace hone {

@@ -1,9 +1,10 @@
 // resize: along each axis a product with a matrix of weights, most of them 0, and back a product with its transpose.
+#include "ops/calls/resize.h"
 #include "base/checked.h"
 #include "base/error.h"
 #include "base/memory_limit.h"
 #include "gradients/gradient.h"
-#include "ops/calls.h"
+#include "ops/calls/matmul.h"
 #include "ops/read_positions.h"
 
 namespace hone {

@@ -1,6 +1,10 @@
 #include "gradients/scale_groups.h"
 
-#include "ops/calls.h"
+#include "ops/calls/expand.h"
+#include "ops/calls/pad.h"
+#include "ops/calls/reduce.h"
+#include "ops/calls/reshape.h"
+#include "ops/calls/slice.h"
 #include "ops/scale_groups.h"
 
 namespace hone {

@@ -3,7 +3,13 @@
 #include <string>
 
 #include "gradients/gradient.h"
-#include "ops/calls.h"
+#include "ops/calls/arithmetic.h"
+#include "ops/calls/cast.h"
+#include "ops/calls/comparison.h"
+#include "ops/calls/full.h"
+#include "ops/calls/gather_elements.h"
+#include "ops/calls/gather_nd.h"
+#include "ops/calls/reshape.h"
 
 namespace hone {
 namespace {

@@ -2,7 +2,14 @@
 #include "base/error.h"
 #include "gradients/gradient.h"
 #include "ir/permutation.h"
-#include "ops/calls.h"
+#include "ops/calls/barrier.h"
+#include "ops/calls/expand.h"
+#include "ops/calls/reduce.h"
+#include "ops/calls/reshape.h"
+#include "ops/calls/reverse_sequence.h"
+#include "ops/calls/shape_of.h"
+#include "ops/calls/tile.h"
+#include "ops/calls/transpose.h"
 #include "ops/rules.h"
 
 namespace hone {

@@ -4,7 +4,7 @@
 
 #include "gradients/expression_nodes.h"
 #include "ir/compute_column.h"
-#include "ops/calls.h"
+#include "ops/calls/activations.h"
 
 namespace hone {
 namespace {

@@ -1,6 +1,10 @@
 // softmax and log_softmax, by their results; and the gradients of those gradients.
+#include "ops/calls/softmax.h"
 #include "gradients/gradient.h"
-#include "ops/calls.h"
+#include "ops/calls/arithmetic.h"
+#include "ops/calls/reduce.h"
+#include "ops/calls/softmax_gradient.h"
+#include "ops/calls/transcendental.h"
 
 namespace hone {
 namespace {

@@ -2,7 +2,7 @@
 #include <vector>
 
 #include "gradients/gradient.h"
-#include "ops/calls.h"
+#include "ops/calls/sum_over_ranks.h"
 
 namespace hone {
 

@@ -13,7 +13,7 @@
 #include "base/json.h"
 #include "base/text.h"
 #include "io/peft_config.h"
-#include "ops/calls.h"
+#include "ops/calls/transpose.h"
 #include "ops/evaluate.h"
 
 namespace hone {

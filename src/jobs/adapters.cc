@@ -17,7 +17,7 @@
 #include "jobs/save_model.h"
 #include "jobs/untrained_lines.h"
 #include "measure/environment.h"
-#include "ops/calls.h"
+#include "ops/calls/gather.h"
 #include "ops/conv_weights.h"
 #include "passes/layer.h"
 #include "passes/pipelines.h"

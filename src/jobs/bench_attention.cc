@@ -16,7 +16,16 @@
 #include "measure/bound.h"
 #include "measure/claim.h"
 #include "measure/environment.h"
-#include "ops/calls.h"
+#include "ops/calls/arithmetic.h"
+#include "ops/calls/attention.h"
+#include "ops/calls/cast.h"
+#include "ops/calls/comparison.h"
+#include "ops/calls/full.h"
+#include "ops/calls/gather.h"
+#include "ops/calls/matmul.h"
+#include "ops/calls/reshape.h"
+#include "ops/calls/softmax.h"
+#include "ops/calls/transpose.h"
 #include "ops/evaluate.h"
 
 namespace hone {

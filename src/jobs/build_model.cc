@@ -14,7 +14,7 @@
 #include "measure/environment.h"
 #include "models/find_model.h"
 #include "models/random_weights.h"
-#include "ops/calls.h"
+#include "ops/calls/batch_norm.h"
 
 namespace hone {
 namespace {

@@ -10,7 +10,8 @@
 #include "base/stop.h"
 #include "base/text.h"
 #include "jobs/fitting_sizes.h"
-#include "ops/calls.h"
+#include "ops/calls/cross_entropy.h"
+#include "ops/calls/gather.h"
 #include "ops/elements.h"
 
 namespace hone {

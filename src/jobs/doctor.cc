@@ -14,7 +14,7 @@
 #include "jobs/weight_facts.h"
 #include "measure/environment.h"
 #include "measure/memory.h"
-#include "ops/calls.h"
+#include "ops/calls/batch_norm_train.h"
 #include "passes/pipelines.h"
 #include "train/norm_statistics.h"
 

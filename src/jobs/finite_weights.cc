@@ -6,7 +6,9 @@
 
 #include "base/error.h"
 #include "ir/bodies.h"
-#include "ops/calls.h"
+#include "ops/calls/batch_norm.h"
+#include "ops/calls/batch_norm_train.h"
+#include "ops/calls/normalisation.h"
 #include "runtime/check_finite.h"
 
 namespace hone {

@@ -4,7 +4,12 @@
 
 #include "base/error.h"
 #include "ir/unbacked.h"
-#include "ops/calls.h"
+#include "ops/calls/batch_norm.h"
+#include "ops/calls/conv.h"
+#include "ops/calls/conv_transpose.h"
+#include "ops/calls/gru.h"
+#include "ops/calls/lstm.h"
+#include "ops/calls/rnn.h"
 #include "ops/conv_weights.h"
 
 namespace hone {

@@ -9,7 +9,8 @@
 #include "io/sparse_storage.h"
 #include "ir/bodies.h"
 #include "ir/flops.h"
-#include "ops/calls.h"
+#include "ops/calls/quantize_linear.h"
+#include "ops/calls/reshape.h"
 
 namespace hone {
 namespace {

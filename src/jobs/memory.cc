@@ -9,7 +9,9 @@
 #include "jobs/quantize_model.h"
 #include "jobs/scratch_folder.h"
 #include "measure/environment.h"
-#include "ops/calls.h"
+#include "ops/calls/cast.h"
+#include "ops/calls/gather.h"
+#include "ops/calls/reshape.h"
 #include "report/number_text.h"
 
 namespace hone {

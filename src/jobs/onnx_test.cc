@@ -13,7 +13,6 @@
 #include "base/text.h"
 #include "io/onnx/import_model.h"
 #include "io/onnx/tensor_file.h"
-#include "ops/calls.h"
 
 namespace hone {
 namespace {

@@ -4,7 +4,7 @@
 #include "io/onnx/export_model.h"
 #include "io/onnx/export_size.h"
 #include "jobs/save_model.h"
-#include "ops/calls.h"
+#include "ops/calls/arithmetic.h"
 
 namespace hone {
 namespace {

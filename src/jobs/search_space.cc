@@ -11,7 +11,7 @@
 #include "formats/registry.h"
 #include "jobs/format_list.h"
 #include "jobs/trial_start.h"
-#include "ops/calls.h"
+#include "ops/calls/linear.h"
 #include "passes/layer.h"
 
 namespace hone {

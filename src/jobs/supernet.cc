@@ -15,7 +15,7 @@
 #include "data/dataset_facts.h"
 #include "jobs/row_inputs.h"
 #include "jobs/search_space.h"
-#include "ops/calls.h"
+#include "ops/calls/batch_norm.h"
 #include "search/samplers/make_sampler.h"
 #include "search/study.h"
 #include "train/checkpoint.h"

@@ -26,7 +26,7 @@
 #include "jobs/untrained_lines.h"
 #include "measure/environment.h"
 #include "measure/memory.h"
-#include "ops/calls.h"
+#include "ops/calls/fake_quant.h"
 #include "passes/pipelines.h"
 #include "train/adapters.h"
 #include "train/head.h"

@@ -6,7 +6,9 @@
 #include <initializer_list>
 
 #include "base/memory_limit.h"
-#include "ops/calls.h"
+#include "ops/calls/concat.h"
+#include "ops/calls/gather_elements.h"
+#include "ops/calls/gather_nd.h"
 
 namespace hone {
 namespace {

@@ -5,7 +5,7 @@
 #include <set>
 
 #include "kernels/shapes.h"
-#include "ops/calls.h"
+#include "ops/calls/transpose.h"
 
 namespace hone {
 namespace {

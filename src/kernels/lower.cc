@@ -9,7 +9,10 @@
 #include "kernels/kernel_sizes.h"
 #include "kernels/lacking.h"
 #include "kernels/lowering.h"
-#include "ops/calls.h"
+#include "ops/calls/expand.h"
+#include "ops/calls/gather.h"
+#include "ops/calls/slice.h"
+#include "ops/calls/transpose.h"
 
 namespace hone {
 namespace {

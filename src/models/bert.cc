@@ -8,7 +8,13 @@
 #include "models/classifier.h"
 #include "models/token_inputs.h"
 #include "models/transformer.h"
-#include "ops/calls.h"
+#include "ops/calls/arithmetic.h"
+#include "ops/calls/comparison.h"
+#include "ops/calls/mean_pool.h"
+#include "ops/calls/normalisation.h"
+#include "ops/calls/reduce.h"
+#include "ops/calls/reshape.h"
+#include "ops/calls/transcendental.h"
 
 namespace hone {
 namespace {

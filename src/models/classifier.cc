@@ -1,7 +1,7 @@
 #include "models/classifier.h"
 
 #include "base/error.h"
-#include "ops/calls.h"
+#include "ops/calls/cross_entropy.h"
 
 namespace hone {
 

@@ -4,7 +4,7 @@
 #include "base/error.h"
 #include "models/config.h"
 #include "models/vision.h"
-#include "ops/calls.h"
+#include "ops/calls/activations.h"
 
 namespace hone {
 namespace {

@@ -11,7 +11,16 @@
 #include "models/classifier.h"
 #include "models/distances.h"
 #include "models/token_inputs.h"
-#include "ops/calls.h"
+#include "ops/calls/arithmetic.h"
+#include "ops/calls/attention.h"
+#include "ops/calls/cast.h"
+#include "ops/calls/concat.h"
+#include "ops/calls/conv.h"
+#include "ops/calls/linear.h"
+#include "ops/calls/matmul.h"
+#include "ops/calls/reshape.h"
+#include "ops/calls/slice.h"
+#include "ops/calls/transpose.h"
 #include "ops/registry.h"
 
 namespace hone {

@@ -4,7 +4,10 @@
 #include <cstdlib>
 
 #include "base/error.h"
-#include "ops/calls.h"
+#include "ops/calls/full.h"
+#include "ops/calls/reshape.h"
+#include "ops/calls/shape_of.h"
+#include "ops/calls/slice.h"
 #include "ops/registry.h"
 
 namespace hone {

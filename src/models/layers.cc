@@ -4,7 +4,8 @@
 
 #include "base/error.h"
 #include "base/text.h"
-#include "ops/calls.h"
+#include "ops/calls/cast.h"
+#include "ops/calls/linear.h"
 #include "ops/registry.h"
 
 namespace hone {

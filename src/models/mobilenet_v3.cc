@@ -2,7 +2,8 @@
 #include "base/error.h"
 #include "models/config.h"
 #include "models/vision.h"
-#include "ops/calls.h"
+#include "ops/calls/activations.h"
+#include "ops/calls/arithmetic.h"
 
 namespace hone {
 namespace {

@@ -2,7 +2,14 @@
 
 #include <limits>
 
-#include "ops/calls.h"
+#include "ops/calls/arithmetic.h"
+#include "ops/calls/attention.h"
+#include "ops/calls/cast.h"
+#include "ops/calls/full.h"
+#include "ops/calls/gather.h"
+#include "ops/calls/normalisation.h"
+#include "ops/calls/reshape.h"
+#include "ops/calls/slice.h"
 
 namespace hone {
 

@@ -1,6 +1,9 @@
 #include "models/vision.h"
 
-#include "ops/calls.h"
+#include "ops/calls/batch_norm.h"
+#include "ops/calls/conv.h"
+#include "ops/calls/pool.h"
+#include "ops/calls/reduce.h"
 
 namespace hone {
 namespace {

@@ -4,7 +4,8 @@
 #include <memory>
 
 #include "base/small_float.h"
-#include "ops/calls.h"
+#include "ops/calls/gather.h"
+#include "ops/calls/reshape.h"
 #include "ops/elements.h"
 #include "ops/evaluate.h"
 #include "passes/match.h"

@@ -1,5 +1,5 @@
 #include "passes/captures.h"
-#include "ops/calls.h"
+#include "ops/calls/control.h"
 
 #include <algorithm>
 #include <string_view>

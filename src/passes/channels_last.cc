@@ -7,7 +7,14 @@
 #include <algorithm>
 #include <map>
 
-#include "ops/calls.h"
+#include "ops/calls/batch_norm_train.h"
+#include "ops/calls/conv.h"
+#include "ops/calls/conv_gradient.h"
+#include "ops/calls/linear.h"
+#include "ops/calls/pool.h"
+#include "ops/calls/reshape.h"
+#include "ops/calls/roi_pool.h"
+#include "ops/calls/transpose.h"
 #include "passes/match.h"
 #include "passes/pass.h"
 #include "passes/weight_matrix.h"

@@ -2,7 +2,8 @@
 
 #include <optional>
 
-#include "ops/calls.h"
+#include "ops/calls/conv.h"
+#include "ops/calls/linear.h"
 #include "passes/layer.h"
 #include "passes/match.h"
 #include "passes/pass.h"

@@ -9,7 +9,18 @@
 
 #include "base/error.h"
 #include "base/stop.h"
-#include "ops/calls.h"
+#include "ops/calls/attention.h"
+#include "ops/calls/batch_norm.h"
+#include "ops/calls/concat.h"
+#include "ops/calls/conv.h"
+#include "ops/calls/gather.h"
+#include "ops/calls/linear.h"
+#include "ops/calls/mean_pool.h"
+#include "ops/calls/normalisation.h"
+#include "ops/calls/pool.h"
+#include "ops/calls/reduce.h"
+#include "ops/calls/reshape.h"
+#include "ops/calls/transpose.h"
 
 namespace hone {
 namespace {

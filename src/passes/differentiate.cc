@@ -4,7 +4,7 @@
 
 #include "base/text.h"
 #include "gradients/accumulate.h"
-#include "ops/calls.h"
+#include "ops/calls/full.h"
 #include "passes/pass.h"
 
 namespace hone {

@@ -6,7 +6,9 @@
 #include <algorithm>
 #include <cmath>
 
-#include "ops/calls.h"
+#include "ops/calls/batch_norm.h"
+#include "ops/calls/conv.h"
+#include "ops/calls/linear.h"
 #include "passes/match.h"
 #include "passes/pass.h"
 #include "passes/quantize.h"

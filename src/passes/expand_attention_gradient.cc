@@ -1,7 +1,7 @@
 // attention_gradient as products, softmax and its gradient, each of which is compiled: where its own kernel, which
 // keeps nothing of queries x keys, does not take it, and where products read bf16, which that kernel does not.
 #include "gradients/attention.h"
-#include "ops/calls.h"
+#include "ops/calls/attention.h"
 #include "passes/pass.h"
 #include "passes/pipelines.h"
 #include "passes/set_compute.h"

@@ -1,6 +1,8 @@
 // avg_pool_gradient as what conv_input_gradient does with weights of 1: each element of d, divided by the number of
 // elements that its mean is of, goes to all that lie under its window.
-#include "ops/calls.h"
+#include "ops/calls/arithmetic.h"
+#include "ops/calls/conv_gradient.h"
+#include "ops/calls/pool.h"
 #include "ops/sliding_window.h"
 #include "passes/match.h"
 #include "passes/pass.h"

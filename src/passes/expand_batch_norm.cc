@@ -1,6 +1,7 @@
 // batch_norm that no product before it could take up: a multiple of each channel and an addition, in the epilogue of
 // whatever computes x.
-#include "ops/calls.h"
+#include "ops/calls/batch_norm.h"
+#include "ops/calls/reshape.h"
 #include "ops/registry.h"
 #include "passes/pass.h"
 

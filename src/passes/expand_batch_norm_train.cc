@@ -3,7 +3,14 @@
 // where a mean is large beside its deviation.
 #include <algorithm>
 
-#include "ops/calls.h"
+#include "ops/calls/arithmetic.h"
+#include "ops/calls/batch_norm_train.h"
+#include "ops/calls/cast.h"
+#include "ops/calls/gather.h"
+#include "ops/calls/reduce.h"
+#include "ops/calls/reshape.h"
+#include "ops/calls/shape_of.h"
+#include "ops/calls/transcendental.h"
 #include "ops/sliding_window.h"
 #include "passes/pass.h"
 

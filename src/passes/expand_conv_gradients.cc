@@ -9,7 +9,16 @@
 #include <optional>
 
 #include "base/multiples.h"
-#include "ops/calls.h"
+#include "ops/calls/concat.h"
+#include "ops/calls/conv.h"
+#include "ops/calls/conv_gradient.h"
+#include "ops/calls/full.h"
+#include "ops/calls/pad.h"
+#include "ops/calls/quantize.h"
+#include "ops/calls/reshape.h"
+#include "ops/calls/slice.h"
+#include "ops/calls/strided_slice.h"
+#include "ops/calls/transpose.h"
 #include "ops/conv_weights.h"
 #include "ops/sliding_window.h"
 #include "passes/channels_last.h"

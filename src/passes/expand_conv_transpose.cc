@@ -10,7 +10,12 @@
 #include <numeric>
 #include <variant>
 
-#include "ops/calls.h"
+#include "ops/calls/concat.h"
+#include "ops/calls/conv.h"
+#include "ops/calls/conv_transpose.h"
+#include "ops/calls/reshape.h"
+#include "ops/calls/slice.h"
+#include "ops/calls/transpose.h"
 #include "ops/sliding_window.h"
 #include "passes/channels_last.h"
 #include "passes/match.h"

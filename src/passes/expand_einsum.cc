@@ -11,7 +11,15 @@
 #include <array>
 #include <map>
 
-#include "ops/calls.h"
+#include "ops/calls/arithmetic.h"
+#include "ops/calls/cast.h"
+#include "ops/calls/einsum.h"
+#include "ops/calls/expand.h"
+#include "ops/calls/matmul.h"
+#include "ops/calls/reduce.h"
+#include "ops/calls/reshape.h"
+#include "ops/calls/slice.h"
+#include "ops/calls/transpose.h"
 #include "ops/einsum.h"
 #include "passes/match.h"
 #include "passes/pass.h"

@@ -2,7 +2,7 @@
 // other kernels.
 #include "formats/element_rounding.h"
 #include "gradients/scale_groups.h"
-#include "ops/calls.h"
+#include "ops/calls/fake_quant.h"
 #include "passes/match.h"
 #include "passes/pass.h"
 

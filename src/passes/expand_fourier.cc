@@ -5,7 +5,12 @@
 #include <cstring>
 
 #include "base/checked.h"
-#include "ops/calls.h"
+#include "ops/calls/cast.h"
+#include "ops/calls/conv.h"
+#include "ops/calls/fourier.h"
+#include "ops/calls/linear.h"
+#include "ops/calls/reshape.h"
+#include "ops/calls/transpose.h"
 #include "ops/evaluate.h"
 #include "passes/match.h"
 #include "passes/pass.h"

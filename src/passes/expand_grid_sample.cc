@@ -1,5 +1,5 @@
 #include "gradients/grid_sample_nodes.h"
-#include "ops/calls.h"
+#include "ops/calls/grid_sample.h"
 #include "passes/pass.h"
 
 namespace hone {

@@ -1,6 +1,11 @@
 // mean_pool as the products and sums that kernels exist for: mask · x / max(sum(mask), 1e-9). After set_compute, so
 // that pooling stays in f32.
-#include "ops/calls.h"
+#include "ops/calls/arithmetic.h"
+#include "ops/calls/cast.h"
+#include "ops/calls/matmul.h"
+#include "ops/calls/mean_pool.h"
+#include "ops/calls/reduce.h"
+#include "ops/calls/reshape.h"
 #include "passes/pass.h"
 
 namespace hone {

@@ -1,7 +1,11 @@
 // rnn, gru and lstm as the input products of all steps at once, which are one linear, and recurrent_steps.
 #include <algorithm>
 
-#include "ops/calls.h"
+#include "ops/calls/arithmetic.h"
+#include "ops/calls/linear.h"
+#include "ops/calls/recurrent_steps.h"
+#include "ops/calls/reshape.h"
+#include "ops/calls/slice.h"
 #include "ops/recurrent.h"
 #include "passes/match.h"
 #include "passes/pass.h"

@@ -5,7 +5,15 @@
 // that the window had given from these.
 #include <algorithm>
 
-#include "ops/calls.h"
+#include "ops/calls/concat.h"
+#include "ops/calls/conv.h"
+#include "ops/calls/conv_gradient.h"
+#include "ops/calls/full.h"
+#include "ops/calls/pad.h"
+#include "ops/calls/pool.h"
+#include "ops/calls/reshape.h"
+#include "ops/calls/slice.h"
+#include "ops/calls/transpose.h"
 #include "ops/sliding_window.h"
 #include "passes/channels_last.h"
 #include "passes/match.h"

@@ -1,6 +1,8 @@
 #include <cmath>
 
-#include "ops/calls.h"
+#include "ops/calls/batch_norm.h"
+#include "ops/calls/conv.h"
+#include "ops/calls/linear.h"
 #include "ops/sliding_window.h"
 #include "passes/match.h"
 #include "passes/pass.h"

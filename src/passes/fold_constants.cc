@@ -1,5 +1,5 @@
 #include "base/stop.h"
-#include "ops/calls.h"
+#include "ops/calls/fake_quant.h"
 #include "ops/evaluate.h"
 #include "passes/match.h"
 #include "passes/pass.h"

@@ -3,7 +3,8 @@
 
 #include "formats/learned_scale.h"
 #include "formats/scale.h"
-#include "ops/calls.h"
+#include "ops/calls/cast.h"
+#include "ops/calls/fake_quant.h"
 #include "ops/evaluate.h"
 #include "ops/scale_groups.h"
 #include "passes/captures.h"

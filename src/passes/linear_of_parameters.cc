@@ -2,7 +2,9 @@
 // parameter may make part of it (train/training_form.h).
 #include <map>
 
-#include "ops/calls.h"
+#include "ops/calls/linear.h"
+#include "ops/calls/matmul.h"
+#include "ops/calls/transpose.h"
 #include "passes/match.h"
 #include "passes/moved_parameter.h"
 #include "passes/pass.h"

@@ -5,7 +5,8 @@
 #include <cstring>
 
 #include "base/error.h"
-#include "ops/calls.h"
+#include "ops/calls/arithmetic.h"
+#include "ops/calls/full.h"
 
 namespace hone {
 

@@ -1,6 +1,10 @@
 #include "passes/moved_parameter.h"
 
-#include "ops/calls.h"
+#include "ops/calls/cast.h"
+#include "ops/calls/concat.h"
+#include "ops/calls/slice.h"
+#include "ops/calls/split.h"
+#include "ops/calls/transpose.h"
 
 namespace hone {
 

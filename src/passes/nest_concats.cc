@@ -2,7 +2,7 @@
 // layers of a dense block add to one list, each is copied on its own once, and not again for every layer behind it.
 #include <map>
 
-#include "ops/calls.h"
+#include "ops/calls/concat.h"
 #include "passes/match.h"
 #include "passes/pass.h"
 

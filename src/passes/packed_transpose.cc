@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "ops/calls.h"
+#include "ops/calls/transpose.h"
 #include "ops/evaluate.h"
 #include "passes/weight_matrix.h"
 

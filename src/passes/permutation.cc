@@ -4,7 +4,7 @@
 #include <string_view>
 
 #include "base/error.h"
-#include "ops/calls.h"
+#include "ops/calls/transpose.h"
 
 namespace hone {
 

@@ -2,7 +2,10 @@
 // of zeros without being computed, whatever the batch size.
 #include "base/stop.h"
 #include "ir/unbacked.h"
-#include "ops/calls.h"
+#include "ops/calls/expand.h"
+#include "ops/calls/full.h"
+#include "ops/calls/slice.h"
+#include "ops/calls/transpose.h"
 #include "ops/evaluate.h"
 #include "passes/match.h"
 #include "passes/pass.h"

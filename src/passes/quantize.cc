@@ -3,7 +3,7 @@
 #include <map>
 
 #include "formats/learned_scale.h"
-#include "ops/calls.h"
+#include "ops/calls/fake_quant.h"
 #include "ops/sliding_window.h"
 #include "passes/match.h"
 #include "passes/pass.h"

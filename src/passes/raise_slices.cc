@@ -7,7 +7,10 @@
 #include "base/stop.h"
 #include "ir/pointwise.h"
 #include "ir/unbacked.h"
-#include "ops/calls.h"
+#include "ops/calls/attention.h"
+#include "ops/calls/linear.h"
+#include "ops/calls/slice.h"
+#include "ops/calls/transpose.h"
 #include "passes/match.h"
 #include "passes/pass.h"
 

@@ -9,7 +9,14 @@
 #include <map>
 
 #include "ir/unbacked.h"
-#include "ops/calls.h"
+#include "ops/calls/arithmetic.h"
+#include "ops/calls/attention.h"
+#include "ops/calls/comparison.h"
+#include "ops/calls/expand.h"
+#include "ops/calls/matmul.h"
+#include "ops/calls/reshape.h"
+#include "ops/calls/softmax.h"
+#include "ops/calls/transpose.h"
 #include "ops/transposed.h"
 #include "passes/match.h"
 #include "passes/pass.h"

@@ -4,7 +4,9 @@
 #include <algorithm>
 #include <numbers>
 
-#include "ops/calls.h"
+#include "ops/calls/activations.h"
+#include "ops/calls/arithmetic.h"
+#include "ops/calls/transcendental.h"
 #include "passes/match.h"
 #include "passes/pass.h"
 

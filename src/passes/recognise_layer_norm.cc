@@ -1,6 +1,9 @@
 // Layer normalisation spelled in primitives:
 //   d = x - mean(x);  y = d / sqrt(mean(d^2) + epsilon) [* weight [+ bias]]
-#include "ops/calls.h"
+#include "ops/calls/arithmetic.h"
+#include "ops/calls/normalisation.h"
+#include "ops/calls/reduce.h"
+#include "ops/calls/transcendental.h"
 #include "passes/match.h"
 #include "passes/moved_parameter.h"
 #include "passes/pass.h"

@@ -1,7 +1,11 @@
 // MatMul by a constant [K,N], and an addition of a constant [N] after it: how exporters spell a dense layer.
 #include <map>
 
-#include "ops/calls.h"
+#include "ops/calls/arithmetic.h"
+#include "ops/calls/linear.h"
+#include "ops/calls/matmul.h"
+#include "ops/calls/reshape.h"
+#include "ops/calls/transpose.h"
 #include "ops/evaluate.h"
 #include "passes/match.h"
 #include "passes/moved_parameter.h"

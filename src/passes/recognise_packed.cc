@@ -13,7 +13,10 @@
 
 #include "base/stop.h"
 #include "base/threads.h"
-#include "ops/calls.h"
+#include "ops/calls/conv.h"
+#include "ops/calls/quantize_linear.h"
+#include "ops/calls/reshape.h"
+#include "ops/calls/transpose.h"
 #include "ops/elements.h"
 #include "passes/affine_encoding.h"
 #include "passes/affine_weight.h"

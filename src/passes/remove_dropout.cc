@@ -1,4 +1,4 @@
-#include "ops/calls.h"
+#include "ops/calls/cast.h"
 #include "passes/match.h"
 #include "passes/pass.h"
 

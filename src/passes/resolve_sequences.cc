@@ -5,7 +5,9 @@
 #include <set>
 
 #include "base/stop.h"
-#include "ops/calls.h"
+#include "ops/calls/reshape.h"
+#include "ops/calls/sequence.h"
+#include "ops/calls/slice.h"
 #include "passes/match.h"
 #include "passes/pass.h"
 

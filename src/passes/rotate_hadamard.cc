@@ -5,7 +5,8 @@
 #include <cmath>
 #include <map>
 
-#include "ops/calls.h"
+#include "ops/calls/linear.h"
+#include "ops/calls/reshape.h"
 #include "passes/match.h"
 #include "passes/pass.h"
 #include "passes/quantize.h"

@@ -10,7 +10,7 @@
 #include "base/text.h"
 #include "base/threads.h"
 #include "formats/scale_search.h"
-#include "ops/calls.h"
+#include "ops/calls/fake_quant.h"
 #include "passes/match.h"
 #include "passes/pass.h"
 

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <array>
 
-#include "ops/calls.h"
+#include "ops/calls/pool.h"
 #include "ops/sliding_window.h"
 #include "passes/match.h"
 #include "passes/pass.h"

@@ -1,7 +1,9 @@
 #include <algorithm>
 #include <map>
 
-#include "ops/calls.h"
+#include "ops/calls/cast.h"
+#include "ops/calls/conv.h"
+#include "ops/calls/conv_gradient.h"
 #include "ops/sliding_window.h"
 #include "passes/match.h"
 #include "passes/pass.h"

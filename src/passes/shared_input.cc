@@ -4,7 +4,16 @@
 #include <cmath>
 #include <map>
 
-#include "ops/calls.h"
+#include "ops/calls/activations.h"
+#include "ops/calls/arithmetic.h"
+#include "ops/calls/attention.h"
+#include "ops/calls/batch_norm.h"
+#include "ops/calls/conv.h"
+#include "ops/calls/fake_quant.h"
+#include "ops/calls/linear.h"
+#include "ops/calls/mean_pool.h"
+#include "ops/calls/normalisation.h"
+#include "ops/calls/pool.h"
 #include "ops/sliding_window.h"
 #include "passes/match.h"
 

@@ -1,6 +1,8 @@
 // Pointwise ops that change nothing (up to the sign of a zero), and a mask of attention that masks nothing.
 #include "base/stop.h"
-#include "ops/calls.h"
+#include "ops/calls/arithmetic.h"
+#include "ops/calls/attention.h"
+#include "ops/calls/cast.h"
 #include "passes/match.h"
 #include "passes/pass.h"
 

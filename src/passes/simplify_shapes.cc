@@ -3,7 +3,11 @@
 
 #include "base/stop.h"
 #include "ir/unbacked.h"
-#include "ops/calls.h"
+#include "ops/calls/barrier.h"
+#include "ops/calls/concat.h"
+#include "ops/calls/expand.h"
+#include "ops/calls/reshape.h"
+#include "ops/calls/transpose.h"
 #include "passes/match.h"
 #include "passes/pass.h"
 #include "passes/permutation.h"

@@ -2,7 +2,10 @@
 #include <cmath>
 #include <limits>
 
-#include "ops/calls.h"
+#include "ops/calls/pool.h"
+#include "ops/calls/quantize_linear.h"
+#include "ops/calls/reshape.h"
+#include "ops/calls/transpose.h"
 #include "passes/match.h"
 #include "passes/pass.h"
 

@@ -6,7 +6,8 @@
 
 #include "base/stop.h"
 #include "ir/unbacked.h"
-#include "ops/calls.h"
+#include "ops/calls/reshape.h"
+#include "ops/calls/transpose.h"
 #include "ops/evaluate.h"
 #include "ops/transposed.h"
 #include "passes/match.h"

@@ -1,7 +1,12 @@
 // What follows from one code of 8 bits alone is looked up.
 #include <map>
 
-#include "ops/calls.h"
+#include "ops/calls/activations.h"
+#include "ops/calls/arithmetic.h"
+#include "ops/calls/cast.h"
+#include "ops/calls/lookup.h"
+#include "ops/calls/quantize_linear.h"
+#include "ops/calls/rounding.h"
 #include "ops/evaluate.h"
 #include "passes/match.h"
 #include "passes/pass.h"

@@ -3,7 +3,10 @@
 // stride whose taps are constants of their own (expand_conv_transpose) would be copies that each run makes.
 #include <algorithm>
 
-#include "ops/calls.h"
+#include "ops/calls/arithmetic.h"
+#include "ops/calls/conv_gradient.h"
+#include "ops/calls/conv_transpose.h"
+#include "ops/calls/reshape.h"
 #include "ops/sliding_window.h"
 #include "passes/match.h"
 #include "passes/pass.h"

@@ -2,7 +2,7 @@
 // which the results of such products are anyway.
 #include <map>
 
-#include "ops/calls.h"
+#include "ops/calls/cast.h"
 #include "passes/match.h"
 #include "passes/pass.h"
 

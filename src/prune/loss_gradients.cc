@@ -4,7 +4,7 @@
 
 #include "base/error.h"
 #include "base/stop.h"
-#include "ops/calls.h"
+#include "ops/calls/arithmetic.h"
 #include "passes/differentiate.h"
 #include "passes/pipelines.h"
 #include "train/loss.h"

@@ -4,7 +4,8 @@
 #include <cmath>
 
 #include "base/error.h"
-#include "ops/calls.h"
+#include "ops/calls/arithmetic.h"
+#include "ops/calls/reduce.h"
 #include "passes/differentiate.h"
 #include "passes/pipelines.h"
 #include "train/sized_graph.h"

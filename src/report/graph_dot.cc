@@ -8,7 +8,10 @@
 #include "base/printable.h"
 #include "base/text.h"
 #include "ir/bodies.h"
-#include "ops/calls.h"
+#include "ops/calls/attention.h"
+#include "ops/calls/fake_quant.h"
+#include "ops/calls/gather.h"
+#include "ops/calls/pool.h"
 #include "report/graph_layers.h"
 
 namespace hone {

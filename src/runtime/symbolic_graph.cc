@@ -4,7 +4,6 @@
 #include <set>
 
 #include "kernels/shapes.h"
-#include "ops/calls.h"
 #include "runtime/cut_graph.h"
 
 namespace hone {

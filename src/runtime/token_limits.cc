@@ -3,7 +3,7 @@
 #include <charconv>
 
 #include "base/error.h"
-#include "ops/calls.h"
+#include "ops/calls/gather.h"
 
 namespace hone {
 namespace {

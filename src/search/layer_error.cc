@@ -4,7 +4,7 @@
 #include <numeric>
 
 #include "base/error.h"
-#include "ops/calls.h"
+#include "ops/calls/matmul.h"
 
 namespace hone {
 namespace {

@@ -4,7 +4,10 @@
 #include <cmath>
 #include <limits>
 
-#include "ops/calls.h"
+#include "ops/calls/arithmetic.h"
+#include "ops/calls/optimizer_steps.h"
+#include "ops/calls/reduce.h"
+#include "ops/calls/transcendental.h"
 #include "train/optimizer.h"
 
 namespace hone {

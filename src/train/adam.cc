@@ -1,7 +1,10 @@
 // Adam and AdamW as torch.optim has them: running means m of the gradient and v of its square, corrected for their
 // beginning at 0, and w -= rate · m' / (sqrt(v') + epsilon). Kingma and Ba, "Adam" (2015); Loshchilov and Hutter,
 // "Decoupled weight decay regularization" (2019), which is AdamW.
-#include "ops/calls.h"
+#include "ops/calls/arithmetic.h"
+#include "ops/calls/cast.h"
+#include "ops/calls/optimizer_steps.h"
+#include "ops/calls/transcendental.h"
 #include "train/optimizer.h"
 
 namespace hone {

@@ -4,7 +4,9 @@
 #include <fmt/ranges.h>
 
 #include "base/regex.h"
-#include "ops/calls.h"
+#include "ops/calls/conv.h"
+#include "ops/calls/gather.h"
+#include "ops/calls/linear.h"
 #include "passes/pipelines.h"
 
 namespace hone {

@@ -8,7 +8,13 @@
 
 #include "base/error.h"
 #include "base/text.h"
-#include "ops/calls.h"
+#include "ops/calls/cast.h"
+#include "ops/calls/linear.h"
+#include "ops/calls/mean_pool.h"
+#include "ops/calls/normalisation.h"
+#include "ops/calls/reduce.h"
+#include "ops/calls/reshape.h"
+#include "ops/calls/slice.h"
 #include "train/initialise.h"
 
 namespace hone {

@@ -6,7 +6,7 @@
 #include "base/hash.h"
 #include "base/philox.h"
 #include "base/stop.h"
-#include "ops/calls.h"
+#include "ops/calls/batch_norm.h"
 #include "train/parameters.h"
 
 namespace hone {

@@ -1,6 +1,6 @@
 // Lion: a step along the sign of a mean of gradients, with decoupled decay. Chen et al., "Symbolic discovery of
 // optimization algorithms" (2023), whose defaults these are.
-#include "ops/calls.h"
+#include "ops/calls/optimizer_steps.h"
 #include "train/optimizer.h"
 
 namespace hone {

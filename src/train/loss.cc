@@ -5,7 +5,16 @@
 #include "base/error.h"
 #include "base/text.h"
 #include "measure/metric.h"
-#include "ops/calls.h"
+#include "ops/calls/activations.h"
+#include "ops/calls/arithmetic.h"
+#include "ops/calls/cast.h"
+#include "ops/calls/comparison.h"
+#include "ops/calls/full.h"
+#include "ops/calls/optimizer_steps.h"
+#include "ops/calls/reduce.h"
+#include "ops/calls/reshape.h"
+#include "ops/calls/softmax.h"
+#include "ops/calls/transcendental.h"
 #include "ops/rules.h"
 
 namespace hone {

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "base/error.h"
-#include "ops/calls.h"
+#include "ops/calls/conv.h"
 
 namespace hone {
 namespace {

@@ -1,7 +1,8 @@
 #include "train/norm_statistics.h"
 
 #include "base/error.h"
-#include "ops/calls.h"
+#include "ops/calls/batch_norm.h"
+#include "ops/calls/batch_norm_train.h"
 #include "passes/pipelines.h"
 
 namespace hone {

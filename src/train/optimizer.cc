@@ -2,7 +2,9 @@
 
 #include <fmt/format.h>
 
-#include "ops/calls.h"
+#include "ops/calls/arithmetic.h"
+#include "ops/calls/comparison.h"
+#include "ops/calls/optimizer_steps.h"
 #include "ops/rules.h"
 
 namespace hone {

@@ -5,7 +5,7 @@
 #include <set>
 #include <vector>
 
-#include "ops/calls.h"
+#include "ops/calls/barrier.h"
 
 namespace hone {
 namespace {

@@ -9,7 +9,7 @@
 #include "base/error.h"
 #include "formats/learned_scale.h"
 #include "formats/scale.h"
-#include "ops/calls.h"
+#include "ops/calls/fake_quant.h"
 #include "ops/scale_groups.h"
 #include "passes/layer.h"
 #include "passes/pipelines.h"

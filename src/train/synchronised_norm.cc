@@ -1,7 +1,13 @@
 #include "train/synchronised_norm.h"
 
 #include "gradients/gradient.h"
-#include "ops/calls.h"
+#include "ops/calls/arithmetic.h"
+#include "ops/calls/concat.h"
+#include "ops/calls/reduce.h"
+#include "ops/calls/reshape.h"
+#include "ops/calls/slice.h"
+#include "ops/calls/sum_over_ranks.h"
+#include "ops/calls/transcendental.h"
 #include "ops/sliding_window.h"
 
 namespace hone {

@@ -1,6 +1,12 @@
 // Weights that are no constants: inputs, parameters, views of these, and computed ones. Whatever class reads them gives
 // what it does of constants.
-#include "ops/calls.h"
+#include "ops/calls/arithmetic.h"
+#include "ops/calls/conv.h"
+#include "ops/calls/conv_transpose.h"
+#include "ops/calls/linear.h"
+#include "ops/calls/matmul.h"
+#include "ops/calls/reshape.h"
+#include "ops/calls/transpose.h"
 #include "tests/conformance/conform.h"
 #include "tests/support/op_case.h"
 

@@ -3,6 +3,8 @@
 #include <array>
 #include <cmath>
 
+#include "ops/calls/fake_quant.h"
+#include "ops/calls/linear.h"
 #include "tests/conformance/conform_text.h"
 
 namespace hone::test {

@@ -1,6 +1,6 @@
 // Every registered op on its sample calls: compiled results against the reference.
 #include "kernels/registry.h"
-#include "ops/calls.h"
+#include "ops/calls/reshape.h"
 #include "ops/registry.h"
 #include "tests/conformance/conform.h"
 #include "tests/support/op_calls.h"

@@ -7,7 +7,8 @@
 #include <cstring>
 
 #include "ir/compute_column.h"
-#include "ops/calls.h"
+#include "ops/calls/cast.h"
+#include "ops/calls/transcendental.h"
 #include "ops/evaluate.h"
 #include "tests/support/error_of.h"
 #include "tests/support/random_expr.h"

@@ -3,7 +3,13 @@
 #include <gtest/gtest.h>
 
 #include "gradients/gradient.h"
-#include "ops/calls.h"
+#include "ops/calls/activations.h"
+#include "ops/calls/arithmetic.h"
+#include "ops/calls/comparison.h"
+#include "ops/calls/cross_entropy.h"
+#include "ops/calls/gather.h"
+#include "ops/calls/gather_elements.h"
+#include "ops/calls/reduce.h"
 #include "ops/evaluate.h"
 
 namespace hone {

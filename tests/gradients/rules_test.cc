@@ -5,7 +5,9 @@
 #include <set>
 
 #include "gradients/registry.h"
-#include "ops/calls.h"
+#include "ops/calls/arithmetic.h"
+#include "ops/calls/fake_quant.h"
+#include "ops/calls/full.h"
 #include "ops/registry.h"
 #include "tests/support/gradient_check.h"
 #include "tests/support/op_cases.h"

@@ -6,7 +6,8 @@
 #include <map>
 
 #include "gradients/gradient.h"
-#include "ops/calls.h"
+#include "ops/calls/fake_quant.h"
+#include "ops/calls/full.h"
 #include "ops/evaluate.h"
 
 namespace hone {

@@ -10,7 +10,7 @@
 #include "io/onnx/export_size.h"
 #include "io/onnx/import_model.h"
 #include "io/onnx/onnx.pb.h"
-#include "ops/calls.h"
+#include "ops/calls/linear.h"
 #include "passes/pipelines.h"
 #include "tests/io/temporary_folder.h"
 #include "tests/passes/parse_ops.h"

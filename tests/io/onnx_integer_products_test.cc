@@ -2,7 +2,8 @@
 // numbers.
 #include <gtest/gtest.h>
 
-#include "ops/calls.h"
+#include "ops/calls/conv.h"
+#include "ops/calls/linear.h"
 #include "tests/io/one_node.h"
 
 namespace hone {

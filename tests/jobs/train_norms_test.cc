@@ -1,7 +1,8 @@
 // hone train of models with batch norms: what a batch has to hold, and norms that go by the batch in the file.
 #include "io/numpy.h"
 #include "jobs/train_model.h"
-#include "ops/calls.h"
+#include "ops/calls/batch_norm.h"
+#include "ops/calls/batch_norm_train.h"
 #include "tests/jobs/jobs_fixture.h"
 #include "tests/support/error_of.h"
 #include "tests/support/normal_tensor.h"

@@ -7,7 +7,8 @@
 #include "gradients/accumulate.h"
 #include "models/find_model.h"
 #include "models/random_weights.h"
-#include "ops/calls.h"
+#include "ops/calls/batch_norm.h"
+#include "ops/calls/batch_norm_train.h"
 #include "ops/evaluate.h"
 
 namespace hone {

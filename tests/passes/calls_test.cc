@@ -1,5 +1,13 @@
 // ops/calls.h, which is generated: what a call by names becomes.
-#include "ops/calls.h"
+#include "ops/calls/activations.h"
+#include "ops/calls/arithmetic.h"
+#include "ops/calls/cast.h"
+#include "ops/calls/concat.h"
+#include "ops/calls/full.h"
+#include "ops/calls/linear.h"
+#include "ops/calls/pad.h"
+#include "ops/calls/softmax.h"
+#include "ops/calls/top_k.h"
 
 #include <gtest/gtest.h>
 

@@ -1,7 +1,11 @@
 // Products of codes have the bits that docs/FORMATS.md, section 11, defines.
 #include <gtest/gtest.h>
 
-#include "ops/calls.h"
+#include "ops/calls/block_linear.h"
+#include "ops/calls/fake_quant.h"
+#include "ops/calls/integer_products.h"
+#include "ops/calls/linear.h"
+#include "ops/calls/quantize_linear.h"
 #include "ops/evaluate.h"
 #include "passes/pipelines.h"
 #include "tests/support/op_case.h"

@@ -8,7 +8,10 @@
 
 #include "base/philox.h"
 #include "ir/text.h"
-#include "ops/calls.h"
+#include "ops/calls/conv.h"
+#include "ops/calls/gather.h"
+#include "ops/calls/linear.h"
+#include "ops/calls/reshape.h"
 #include "passes/pipelines.h"
 #include "tests/passes/kept_outputs.h"
 #include "tests/passes/parse_ops.h"

@@ -5,7 +5,15 @@
 
 #include <cmath>
 
-#include "ops/calls.h"
+#include "ops/calls/activations.h"
+#include "ops/calls/arithmetic.h"
+#include "ops/calls/batch_norm.h"
+#include "ops/calls/concat.h"
+#include "ops/calls/conv.h"
+#include "ops/calls/linear.h"
+#include "ops/calls/normalisation.h"
+#include "ops/calls/reduce.h"
+#include "ops/calls/reshape.h"
 #include "ops/evaluate.h"
 #include "passes/coupled_channels.h"
 #include "prune/prune_weights.h"

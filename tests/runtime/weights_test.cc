@@ -2,7 +2,7 @@
 #include <fstream>
 #include <sstream>
 
-#include "ops/calls.h"
+#include "ops/calls/conv.h"
 #include "tests/runtime/encoder.h"
 #include "tests/support/mapped_weight.h"
 

@@ -4,7 +4,7 @@
 #include <algorithm>
 
 #include "gradients/attention.h"
-#include "ops/calls.h"
+#include "ops/calls/attention.h"
 #include "tests/support/expanded_recurrent.h"
 
 namespace hone::test {

@@ -1,7 +1,12 @@
 // A small image network whose gradients depend on what its open sides turn out to be.
 #pragma once
 
-#include "ops/calls.h"
+#include "ops/calls/activations.h"
+#include "ops/calls/arithmetic.h"
+#include "ops/calls/conv.h"
+#include "ops/calls/linear.h"
+#include "ops/calls/reduce.h"
+#include "ops/calls/resize.h"
 #include "tests/support/normal_tensor.h"
 
 namespace hone::test {

@@ -7,7 +7,9 @@
 
 #include <cmath>
 
-#include "ops/calls.h"
+#include "ops/calls/attention.h"
+#include "ops/calls/linear.h"
+#include "ops/calls/transcendental.h"
 #include "ops/evaluate.h"
 #include "tests/support/error_of.h"
 #include "tests/support/normal_tensor.h"

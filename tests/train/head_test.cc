@@ -4,7 +4,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "ops/calls.h"
+#include "ops/calls/linear.h"
+#include "ops/calls/mean_pool.h"
+#include "ops/calls/normalisation.h"
+#include "ops/calls/transcendental.h"
 #include "tests/support/error_of.h"
 
 namespace hone::test {

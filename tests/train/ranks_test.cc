@@ -9,7 +9,11 @@
 
 #include "io/safetensors.h"
 #include "mpi/ranks.h"
-#include "ops/calls.h"
+#include "ops/calls/batch_norm.h"
+#include "ops/calls/conv.h"
+#include "ops/calls/linear.h"
+#include "ops/calls/reshape.h"
+#include "ops/calls/transcendental.h"
 #include "tests/io/temporary_folder.h"
 #include "tests/support/bound.h"
 #include "tests/support/mpirun.h"
@@ -19,7 +23,8 @@
 #include "train/registry.h"
 #include "train/trainer.h"
 
-// Open MPI takes two of its own locks in either order as its ranks meet; ThreadSanitizer asks the program what to leave out.
+// Open MPI takes two of its own locks in either order as its ranks meet; ThreadSanitizer asks the program what to leave
+// out.
 extern "C" const char* __tsan_default_suppressions() { return "deadlock:mca_btl_tcp.so\n"; }
 
 namespace hone::test {

@@ -7,7 +7,10 @@
 
 #include <cmath>
 
-#include "ops/calls.h"
+#include "ops/calls/activations.h"
+#include "ops/calls/conv.h"
+#include "ops/calls/linear.h"
+#include "ops/calls/reshape.h"
 #include "passes/pipelines.h"
 #include "tests/support/error_of.h"
 #include "tests/support/normal_tensor.h"

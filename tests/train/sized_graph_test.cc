@@ -5,7 +5,14 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "ops/calls.h"
+#include "ops/calls/arithmetic.h"
+#include "ops/calls/concat.h"
+#include "ops/calls/det.h"
+#include "ops/calls/gather.h"
+#include "ops/calls/linear.h"
+#include "ops/calls/reshape.h"
+#include "ops/calls/shape_of.h"
+#include "ops/calls/tile.h"
 #include "tests/support/error_of.h"
 #include "tests/support/normal_tensor.h"
 #include "tests/support/pyramid.h"

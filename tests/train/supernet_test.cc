@@ -6,7 +6,10 @@
 
 #include <cmath>
 
-#include "ops/calls.h"
+#include "ops/calls/batch_norm.h"
+#include "ops/calls/conv.h"
+#include "ops/calls/linear.h"
+#include "ops/calls/transcendental.h"
 #include "tests/support/bound.h"
 #include "tests/support/error_of.h"
 #include "tests/support/normal_tensor.h"

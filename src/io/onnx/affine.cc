@@ -1,7 +1,12 @@
 #include "io/onnx/affine.h"
 
 #include "base/checked.h"
-#include "ops/calls.h"
+#include "ops/calls/arithmetic.h"
+#include "ops/calls/cast.h"
+#include "ops/calls/comparison.h"
+#include "ops/calls/gather.h"
+#include "ops/calls/quantize_linear.h"
+#include "ops/calls/reduce.h"
 #include "ops/rules.h"
 
 namespace hone {

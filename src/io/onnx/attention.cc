@@ -4,7 +4,14 @@
 #include <limits>
 
 #include "base/checked.h"
-#include "ops/calls.h"
+#include "ops/calls/arithmetic.h"
+#include "ops/calls/attention.h"
+#include "ops/calls/comparison.h"
+#include "ops/calls/concat.h"
+#include "ops/calls/full.h"
+#include "ops/calls/slice.h"
+#include "ops/calls/split.h"
+#include "ops/calls/transcendental.h"
 
 namespace hone {
 namespace {

@@ -2,7 +2,6 @@
 #pragma once
 
 #include "io/onnx/onnx_family.h"
-#include "ops/calls.h"
 
 namespace hone::onnx {
 

@@ -5,7 +5,8 @@
 #include <type_traits>
 
 #include "io/onnx/onnx_family.h"
-#include "ops/calls.h"
+#include "ops/calls/arithmetic.h"
+#include "ops/calls/transcendental.h"
 
 namespace hone::onnx {
 

@@ -1,7 +1,12 @@
 // Activation functions and the softmax family.
 #include "base/checked.h"
 #include "io/onnx/direct.h"
-#include "ops/calls.h"
+#include "ops/calls/activations.h"
+#include "ops/calls/argmax.h"
+#include "ops/calls/arithmetic.h"
+#include "ops/calls/comparison.h"
+#include "ops/calls/full.h"
+#include "ops/calls/softmax.h"
 
 namespace hone {
 namespace {

@@ -3,7 +3,17 @@
 #include <limits>
 
 #include "io/onnx/attention.h"
-#include "ops/calls.h"
+#include "ops/calls/arithmetic.h"
+#include "ops/calls/comparison.h"
+#include "ops/calls/concat.h"
+#include "ops/calls/gather.h"
+#include "ops/calls/gather_nd.h"
+#include "ops/calls/matmul.h"
+#include "ops/calls/range.h"
+#include "ops/calls/reshape.h"
+#include "ops/calls/shape_of.h"
+#include "ops/calls/slice.h"
+#include "ops/calls/split.h"
 
 namespace hone {
 namespace {

@@ -4,7 +4,8 @@
 
 #include "base/checked.h"
 #include "io/onnx/affine.h"
-#include "ops/calls.h"
+#include "ops/calls/gather.h"
+#include "ops/calls/linear.h"
 
 namespace hone {
 namespace {

@@ -4,7 +4,12 @@
 #include <fmt/format.h>
 
 #include "io/onnx/onnx_family.h"
-#include "ops/calls.h"
+#include "ops/calls/arithmetic.h"
+#include "ops/calls/batch_norm.h"
+#include "ops/calls/batch_norm_train.h"
+#include "ops/calls/normalisation.h"
+#include "ops/calls/pool.h"
+#include "ops/calls/reduce.h"
 
 namespace hone {
 namespace {

@@ -4,7 +4,7 @@
 
 #include "base/checked.h"
 #include "io/onnx/onnx_family.h"
-#include "ops/calls.h"
+#include "ops/calls/control.h"
 
 namespace hone {
 namespace {

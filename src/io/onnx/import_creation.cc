@@ -1,7 +1,13 @@
 // Operators that make tensors: Constant, ConstantOfShape, Range, EyeLike, OneHot, Trilu.
 #include "base/checked.h"
 #include "io/onnx/shape_arguments.h"
-#include "ops/calls.h"
+#include "ops/calls/arithmetic.h"
+#include "ops/calls/comparison.h"
+#include "ops/calls/expand.h"
+#include "ops/calls/full.h"
+#include "ops/calls/gather.h"
+#include "ops/calls/range.h"
+#include "ops/calls/reshape.h"
 
 namespace hone {
 namespace {

@@ -1,6 +1,6 @@
 // Einsum. What the pass expand_einsum makes of it are products of matrices.
 #include "io/onnx/onnx_family.h"
-#include "ops/calls.h"
+#include "ops/calls/einsum.h"
 
 namespace hone {
 namespace {

@@ -4,7 +4,19 @@
 #include <cmath>
 
 #include "io/onnx/window_attributes.h"
-#include "ops/calls.h"
+#include "ops/calls/activations.h"
+#include "ops/calls/arithmetic.h"
+#include "ops/calls/conv.h"
+#include "ops/calls/full.h"
+#include "ops/calls/gather.h"
+#include "ops/calls/matmul.h"
+#include "ops/calls/normalisation.h"
+#include "ops/calls/reduce.h"
+#include "ops/calls/reshape.h"
+#include "ops/calls/rounding.h"
+#include "ops/calls/slice.h"
+#include "ops/calls/split.h"
+#include "ops/calls/transcendental.h"
 
 namespace hone {
 namespace {

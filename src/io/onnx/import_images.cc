@@ -1,7 +1,11 @@
 // Operators that resize, sample, crop or rearrange images, and those of regions in them.
 #include "base/checked.h"
 #include "io/onnx/onnx_family.h"
-#include "ops/calls.h"
+#include "ops/calls/center_crop_pad.h"
+#include "ops/calls/grid_sample.h"
+#include "ops/calls/non_max_suppression.h"
+#include "ops/calls/resize.h"
+#include "ops/calls/roi_pool.h"
 
 namespace hone {
 namespace {

@@ -1,6 +1,13 @@
 // Operators that read or write where indices say, or find indices: Gather*, Scatter*, NonZero, Compress, Unique, TopK.
 #include "io/onnx/shape_arguments.h"
-#include "ops/calls.h"
+#include "ops/calls/gather.h"
+#include "ops/calls/gather_elements.h"
+#include "ops/calls/gather_nd.h"
+#include "ops/calls/non_zero.h"
+#include "ops/calls/reshape.h"
+#include "ops/calls/tensor_scatter.h"
+#include "ops/calls/top_k.h"
+#include "ops/calls/unique.h"
 
 namespace hone {
 namespace {

@@ -9,7 +9,13 @@
 
 #include "io/onnx/affine.h"
 #include "io/onnx/window_attributes.h"
-#include "ops/calls.h"
+#include "ops/calls/arithmetic.h"
+#include "ops/calls/conv.h"
+#include "ops/calls/linear.h"
+#include "ops/calls/matmul.h"
+#include "ops/calls/quantize_linear.h"
+#include "ops/calls/reshape.h"
+#include "ops/calls/transpose.h"
 #include "ops/evaluate.h"
 
 namespace hone {

@@ -1,6 +1,11 @@
 // Layers whose state is as large however long the sequence is: LinearAttention, CausalConvWithState.
 #include "io/onnx/onnx_family.h"
-#include "ops/calls.h"
+#include "ops/calls/activations.h"
+#include "ops/calls/concat.h"
+#include "ops/calls/conv.h"
+#include "ops/calls/full.h"
+#include "ops/calls/linear_attention.h"
+#include "ops/calls/slice.h"
 
 namespace hone {
 namespace {

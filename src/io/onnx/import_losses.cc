@@ -1,6 +1,9 @@
 // Losses, and the optimisers of ai.onnx.preview.training as the formulas of their documentation.
 #include "io/onnx/formula.h"
-#include "ops/calls.h"
+#include "ops/calls/arithmetic.h"
+#include "ops/calls/comparison.h"
+#include "ops/calls/nll_loss.h"
+#include "ops/calls/softmax.h"
 
 namespace hone {
 namespace {

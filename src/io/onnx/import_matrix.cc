@@ -3,7 +3,9 @@
 
 #include "io/onnx/direct.h"
 #include "io/onnx/formula.h"
-#include "ops/calls.h"
+#include "ops/calls/det.h"
+#include "ops/calls/matmul.h"
+#include "ops/calls/reshape.h"
 
 namespace hone {
 namespace {

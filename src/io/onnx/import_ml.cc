@@ -6,7 +6,18 @@
 #include "base/checked.h"
 #include "io/onnx/formula.h"
 #include "io/onnx/post_transform.h"
-#include "ops/calls.h"
+#include "ops/calls/argmax.h"
+#include "ops/calls/arithmetic.h"
+#include "ops/calls/comparison.h"
+#include "ops/calls/concat.h"
+#include "ops/calls/gather.h"
+#include "ops/calls/linear.h"
+#include "ops/calls/map_values.h"
+#include "ops/calls/pad.h"
+#include "ops/calls/reduce.h"
+#include "ops/calls/reshape.h"
+#include "ops/calls/rounding.h"
+#include "ops/calls/slice.h"
 
 namespace hone {
 namespace {

@@ -4,7 +4,14 @@
 
 #include "base/checked.h"
 #include "io/onnx/shape_arguments.h"
-#include "ops/calls.h"
+#include "ops/calls/concat.h"
+#include "ops/calls/pad.h"
+#include "ops/calls/reverse_sequence.h"
+#include "ops/calls/slice.h"
+#include "ops/calls/split.h"
+#include "ops/calls/strided_slice.h"
+#include "ops/calls/tile.h"
+#include "ops/calls/transpose.h"
 #include "ops/rules.h"
 #include "ops/slice_run.h"
 

@@ -4,7 +4,18 @@
 #include "io/onnx/direct.h"
 #include "io/onnx/formula.h"
 #include "io/onnx/random_numbers.h"
-#include "ops/calls.h"
+#include "ops/calls/arithmetic.h"
+#include "ops/calls/bit_cast.h"
+#include "ops/calls/bits.h"
+#include "ops/calls/cast.h"
+#include "ops/calls/cast_to_powers.h"
+#include "ops/calls/comparison.h"
+#include "ops/calls/full.h"
+#include "ops/calls/random.h"
+#include "ops/calls/rounding.h"
+#include "ops/calls/text.h"
+#include "ops/calls/transcendental.h"
+#include "ops/calls/trigonometry.h"
 
 namespace hone {
 namespace {

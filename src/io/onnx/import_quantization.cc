@@ -4,7 +4,13 @@
 
 #include "io/onnx/affine.h"
 #include "io/onnx/window_attributes.h"
-#include "ops/calls.h"
+#include "ops/calls/activations.h"
+#include "ops/calls/arithmetic.h"
+#include "ops/calls/concat.h"
+#include "ops/calls/pool.h"
+#include "ops/calls/reduce.h"
+#include "ops/calls/reshape.h"
+#include "ops/calls/softmax.h"
 
 namespace hone {
 namespace {

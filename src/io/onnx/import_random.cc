@@ -2,7 +2,9 @@
 #include <bit>
 
 #include "io/onnx/random_numbers.h"
-#include "ops/calls.h"
+#include "ops/calls/comparison.h"
+#include "ops/calls/random.h"
+#include "ops/calls/shape_of.h"
 
 namespace hone {
 

@@ -2,7 +2,10 @@
 #include <algorithm>
 
 #include "io/onnx/affine.h"
-#include "ops/calls.h"
+#include "ops/calls/gru.h"
+#include "ops/calls/lstm.h"
+#include "ops/calls/quantize_linear.h"
+#include "ops/calls/rnn.h"
 
 namespace hone {
 namespace {

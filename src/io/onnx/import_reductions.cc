@@ -3,7 +3,12 @@
 
 #include "io/onnx/direct.h"
 #include "io/onnx/formula.h"
-#include "ops/calls.h"
+#include "ops/calls/argmax.h"
+#include "ops/calls/arithmetic.h"
+#include "ops/calls/cumsum.h"
+#include "ops/calls/reduce.h"
+#include "ops/calls/rounding.h"
+#include "ops/calls/transcendental.h"
 
 namespace hone {
 namespace {

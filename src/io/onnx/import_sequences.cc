@@ -1,6 +1,8 @@
 // Sequences and optionals, and Identity, which takes them as well as tensors.
 #include "io/onnx/onnx_family.h"
-#include "ops/calls.h"
+#include "ops/calls/optional.h"
+#include "ops/calls/sequence.h"
+#include "ops/calls/sequence_map.h"
 #include "passes/match.h"
 
 namespace hone {

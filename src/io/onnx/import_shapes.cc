@@ -3,7 +3,11 @@
 
 #include "io/onnx/shape_arguments.h"
 #include "ir/unbacked.h"
-#include "ops/calls.h"
+#include "ops/calls/expand.h"
+#include "ops/calls/reshape.h"
+#include "ops/calls/shape_of.h"
+#include "ops/calls/slice.h"
+#include "ops/calls/strided_slice.h"
 #include "ops/slice_run.h"
 
 namespace hone {

@@ -1,6 +1,8 @@
 // Transforms and windows of signals.
 #include "io/onnx/onnx_family.h"
-#include "ops/calls.h"
+#include "ops/calls/cosine_window.h"
+#include "ops/calls/fourier.h"
+#include "ops/calls/mel_weight_matrix.h"
 
 namespace hone {
 namespace {

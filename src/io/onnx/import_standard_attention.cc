@@ -7,7 +7,18 @@
 #include <limits>
 
 #include "io/onnx/attention.h"
-#include "ops/calls.h"
+#include "ops/calls/arithmetic.h"
+#include "ops/calls/comparison.h"
+#include "ops/calls/concat.h"
+#include "ops/calls/expand.h"
+#include "ops/calls/matmul.h"
+#include "ops/calls/pad.h"
+#include "ops/calls/reduce.h"
+#include "ops/calls/reshape.h"
+#include "ops/calls/shape_of.h"
+#include "ops/calls/slice.h"
+#include "ops/calls/softmax.h"
+#include "ops/calls/transcendental.h"
 
 namespace hone {
 namespace {

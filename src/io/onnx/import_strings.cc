@@ -2,7 +2,11 @@
 #include <algorithm>
 
 #include "io/onnx/onnx_family.h"
-#include "ops/calls.h"
+#include "ops/calls/regex_full_match.h"
+#include "ops/calls/string_concat.h"
+#include "ops/calls/string_normalize.h"
+#include "ops/calls/string_split.h"
+#include "ops/calls/tf_idf.h"
 
 namespace hone {
 namespace {

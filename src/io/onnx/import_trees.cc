@@ -8,7 +8,11 @@
 #include "base/checked.h"
 #include "io/onnx/formula.h"
 #include "io/onnx/post_transform.h"
-#include "ops/calls.h"
+#include "ops/calls/argmax.h"
+#include "ops/calls/arithmetic.h"
+#include "ops/calls/comparison.h"
+#include "ops/calls/concat.h"
+#include "ops/calls/tree_ensemble.h"
 
 namespace hone {
 namespace {

@@ -1,6 +1,12 @@
 // Operators of a sliding window: convolutions and pools.
 #include "io/onnx/window_attributes.h"
-#include "ops/calls.h"
+#include "ops/calls/arithmetic.h"
+#include "ops/calls/col2im.h"
+#include "ops/calls/conv.h"
+#include "ops/calls/conv_transpose.h"
+#include "ops/calls/max_unpool.h"
+#include "ops/calls/pool.h"
+#include "ops/calls/reduce.h"
 
 namespace hone {
 namespace {

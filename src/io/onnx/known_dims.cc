@@ -5,7 +5,14 @@
 #include <numeric>
 
 #include "base/error.h"
-#include "ops/calls.h"
+#include "ops/calls/arithmetic.h"
+#include "ops/calls/cast.h"
+#include "ops/calls/comparison.h"
+#include "ops/calls/full.h"
+#include "ops/calls/gather.h"
+#include "ops/calls/reduce.h"
+#include "ops/calls/resize.h"
+#include "ops/calls/shape_of.h"
 #include "ops/evaluate.h"
 
 namespace hone {

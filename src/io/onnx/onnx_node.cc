@@ -6,7 +6,10 @@
 #include "io/onnx/data_type.h"
 #include "io/onnx/onnx_scope.h"
 #include "ir/node_rules.h"
-#include "ops/calls.h"
+#include "ops/calls/cast.h"
+#include "ops/calls/range.h"
+#include "ops/calls/reshape.h"
+#include "ops/calls/transpose.h"
 #include "ops/evaluate.h"
 #include "ops/registry.h"
 

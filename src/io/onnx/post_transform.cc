@@ -4,7 +4,13 @@
 #include <numbers>
 
 #include "io/onnx/formula.h"
-#include "ops/calls.h"
+#include "ops/calls/activations.h"
+#include "ops/calls/arithmetic.h"
+#include "ops/calls/comparison.h"
+#include "ops/calls/gather.h"
+#include "ops/calls/reduce.h"
+#include "ops/calls/softmax.h"
+#include "ops/calls/transcendental.h"
 
 namespace hone {
 namespace {

@@ -3,7 +3,7 @@
 
 #include "ir/graph.h"
 #include "kernels/attention/plan.h"
-#include "ops/calls.h"
+#include "ops/calls/cast.h"
 
 namespace hone {
 namespace {

@@ -6,7 +6,7 @@
 #include <limits>
 
 #include "kernels/shapes.h"
-#include "ops/calls.h"
+#include "ops/calls/gather.h"
 #include "ops/head_rows.h"
 
 namespace hone {

@@ -6,7 +6,8 @@
 #include "kernels/kernel_sizes.h"
 #include "kernels/lowering.h"
 #include "kernels/plane_window.h"
-#include "ops/calls.h"
+#include "ops/calls/conv_gradient.h"
+#include "ops/calls/conv_transpose.h"
 #include "ops/sliding_window.h"
 #include "passes/expand_conv_transpose.h"
 

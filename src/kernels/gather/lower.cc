@@ -2,7 +2,7 @@
 #include "formats/packed.h"
 #include "kernels/gather/plan.h"
 #include "kernels/lowering.h"
-#include "ops/calls.h"
+#include "ops/calls/quantize.h"
 
 namespace hone {
 

@@ -3,7 +3,9 @@
 #include "kernels/lowering.h"
 #include "kernels/pointwise/moves.h"
 #include "kernels/shapes.h"
-#include "ops/calls.h"
+#include "ops/calls/expand.h"
+#include "ops/calls/linear.h"
+#include "ops/calls/transpose.h"
 
 namespace hone {
 namespace {

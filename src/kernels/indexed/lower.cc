@@ -3,7 +3,8 @@
 #include "kernels/indexed/plan.h"
 #include "kernels/lowering.h"
 #include "kernels/shapes.h"
-#include "ops/calls.h"
+#include "ops/calls/gather_elements.h"
+#include "ops/calls/gather_nd.h"
 
 namespace hone {
 namespace {

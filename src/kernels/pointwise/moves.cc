@@ -4,7 +4,8 @@
 #include <numeric>
 
 #include "kernels/shapes.h"
-#include "ops/calls.h"
+#include "ops/calls/resize.h"
+#include "ops/calls/slice.h"
 #include "ops/moves.h"
 
 namespace hone {

@@ -6,7 +6,8 @@
 #include "kernels/lowering.h"
 #include "kernels/quantize/plan.h"
 #include "kernels/quantize/spans.h"
-#include "ops/calls.h"
+#include "ops/calls/integer_products.h"
+#include "ops/calls/quantize.h"
 
 namespace hone {
 namespace {

@@ -7,7 +7,8 @@
 #include "kernels/plane_window.h"
 #include "kernels/reduce_window/plan.h"
 #include "kernels/shapes.h"
-#include "ops/calls.h"
+#include "ops/calls/conv.h"
+#include "ops/calls/pool.h"
 #include "ops/sliding_window.h"
 
 namespace hone {

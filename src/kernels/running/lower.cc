@@ -2,7 +2,8 @@
 #include "kernels/lowering.h"
 #include "kernels/running/plan.h"
 #include "kernels/shapes.h"
-#include "ops/calls.h"
+#include "ops/calls/cumsum.h"
+#include "ops/calls/reduce.h"
 
 namespace hone {
 namespace {

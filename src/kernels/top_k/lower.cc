@@ -3,7 +3,8 @@
 
 #include "kernels/lowering.h"
 #include "kernels/top_k/plan.h"
-#include "ops/calls.h"
+#include "ops/calls/argmax.h"
+#include "ops/calls/top_k.h"
 
 namespace hone {
 

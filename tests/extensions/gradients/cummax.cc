@@ -2,7 +2,9 @@
 #include <limits>
 
 #include "gradients/gradient.h"
-#include "ops/calls.h"
+#include "ops/calls/comparison.h"
+#include "ops/calls/full.h"
+#include "ops/calls/gather_elements.h"
 
 namespace hone {
 

@@ -1,7 +1,7 @@
 // A narrow layer between two wide ones, with what it was added to it.
 #include "models/config.h"
 #include "models/layers.h"
-#include "ops/calls.h"
+#include "ops/calls/arithmetic.h"
 
 namespace hone {
 namespace {

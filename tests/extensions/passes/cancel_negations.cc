@@ -1,5 +1,5 @@
 // Two negations, one of the other, are none.
-#include "ops/calls.h"
+#include "ops/calls/arithmetic.h"
 #include "passes/match.h"
 #include "passes/pass.h"
 

@@ -1,6 +1,7 @@
 // An example of an optimizer: a step of the same length for every element, whatever its gradient. Bernstein et al.,
 // "signSGD" (2018).
-#include "ops/calls.h"
+#include "ops/calls/arithmetic.h"
+#include "ops/calls/optimizer_steps.h"
 #include "train/optimizer.h"
 
 namespace hone {
