@@ -2,7 +2,7 @@
 // when this machine or kernel can't and the next one may.
 #pragma once
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <stdexcept>
 #include <string>
@@ -20,10 +20,12 @@ class Bug : public std::logic_error {
   using std::logic_error::logic_error;
 };
 
+[[noreturn]] void fail_with(fmt::string_view format, fmt::format_args args);
+
 // fail("{}: expected {}", ...) throws Error with the formatted text.
 template <class... Args>
 [[noreturn]] void fail(fmt::format_string<Args...> format, Args&&... args) {
-  throw Error(fmt::format(format, std::forward<Args>(args)...));
+  fail_with(format, fmt::make_format_args(args...));
 }
 
 // Whether something can be done here, and why not; an empty reason means that it can.

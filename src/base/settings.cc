@@ -1,5 +1,7 @@
 #include "base/settings.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <vector>
 

@@ -1,5 +1,7 @@
 #include "cli/evaluation_flags.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "base/registry.h"

@@ -1,4 +1,6 @@
 // Which column is what (table_builder.h).
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cctype>
 

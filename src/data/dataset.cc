@@ -1,5 +1,7 @@
 #include "data/dataset.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 

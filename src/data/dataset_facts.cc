@@ -1,5 +1,7 @@
 #include "data/dataset_facts.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 #include <numeric>

@@ -1,5 +1,7 @@
 #include "data/reader.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 #include <filesystem>

@@ -1,5 +1,7 @@
 #include "data/table_builder.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <charconv>
 #include <cmath>

@@ -1,5 +1,7 @@
 #include "io/artefact.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 #include <charconv>

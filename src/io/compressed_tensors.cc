@@ -8,6 +8,8 @@
 //                         hone's global scale is its reciprocal, so of two neighbours one may come back as the other
 //   int-quantized, float-quantized   X.weight i8 or f8e4m3 [N,K] and X.weight_scale
 // Bits and groups follow from the shapes; where several would fit, those of quantization_config decide.
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 #include <cstring>

@@ -1,5 +1,7 @@
 #include "io/hf_weights.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 #include <filesystem>

@@ -1,6 +1,8 @@
 // MXFP4 as gpt-oss has it (https://github.com/openai/gpt-oss, gpt_oss/torch/weights.py): of a weight W [...,K] the
 // codes W_blocks u8[...,K/32,16], the even element in the low half, and the scales W_scales u8[...,K/32]. These are the
 // planes of mxfp4.
+#include <fmt/format.h>
+
 #include "base/error.h"
 #include "io/weight_layouts.h"
 

@@ -1,4 +1,6 @@
 // The .npy half of numpy.h: a magic string, a Python dictionary literal, the elements.
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 #include <cstring>

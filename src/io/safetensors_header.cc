@@ -2,6 +2,8 @@
 // reader.
 #include "io/safetensors_header.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 #include <nlohmann/json.hpp>

@@ -2,6 +2,8 @@
 // [N,K] X._weight_qdata i8[N,K], one code an element, X._weight_scale [N,groups], X._weight_zero_point i8[N,groups],
 // and in the file's metadata under X.weight a JSON text with the class (Int8Tensor, IntxUnpackedToInt8Tensor) and its
 // attributes. Codes and zero points are signed; zero points of 0 throughout are those of a symmetric format.
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 

@@ -1,5 +1,7 @@
 #include "io/weight_layouts.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 #include <cstring>

@@ -1,5 +1,7 @@
 #include "jobs/bench_attention.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <charconv>
 #include <cmath>

@@ -1,5 +1,7 @@
 #include "jobs/build_model.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <filesystem>
 

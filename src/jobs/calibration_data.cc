@@ -1,5 +1,7 @@
 #include "jobs/calibration_data.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <numeric>
 #include <sstream>

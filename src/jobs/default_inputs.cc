@@ -1,5 +1,7 @@
 #include "jobs/default_inputs.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <charconv>
 #include <limits>

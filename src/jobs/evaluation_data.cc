@@ -1,5 +1,7 @@
 #include "jobs/evaluation_data.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cctype>
 #include <cmath>

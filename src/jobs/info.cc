@@ -1,5 +1,7 @@
 #include "jobs/info.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <map>
 #include <set>

@@ -1,5 +1,7 @@
 #include "jobs/onnx_test.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 #include <cmath>

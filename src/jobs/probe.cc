@@ -1,5 +1,7 @@
 #include "jobs/probe.h"
 
+#include <fmt/format.h>
+
 #include <sys/wait.h>
 
 #include <algorithm>

@@ -1,5 +1,7 @@
 #include "jobs/sentences.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cstring>
 #include <numeric>

@@ -1,5 +1,7 @@
 #include "models/find_model.h"
 
+#include <fmt/format.h>
+
 #include "base/error.h"
 #include "base/text.h"
 

@@ -1,5 +1,7 @@
 #include "models/token_inputs.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "base/error.h"

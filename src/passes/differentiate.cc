@@ -1,5 +1,7 @@
 #include "passes/differentiate.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "base/text.h"

@@ -1,5 +1,7 @@
 #include "passes/quantize_rule.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "base/error.h"

@@ -1,5 +1,7 @@
 #include "runtime/context.h"
 
+#include <fmt/format.h>
+
 #include "base/error.h"
 #include "base/text.h"
 #include "runtime/workspace.h"

@@ -1,5 +1,7 @@
 #include "train/loss.h"
 
+#include <fmt/format.h>
+
 #include <cmath>
 
 #include "base/error.h"

@@ -1,5 +1,7 @@
 #include "train/parameter_groups.h"
 
+#include <fmt/format.h>
+
 #include <charconv>
 #include <cmath>
 #include <map>

@@ -1,5 +1,7 @@
 #include "train/train_graph.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 #include <map>

@@ -1,4 +1,6 @@
 // The files of examples/ do what their first lines say, or say what makes what they read.
+#include <fmt/format.h>
+
 #include <set>
 
 #include "base/atomic_file.h"

@@ -1,5 +1,7 @@
 // How a run ends before it is done: by a signal, by --timeout, by --max-memory. With the code that says so, one line,
 // and nothing left behind.
+#include <fmt/format.h>
+
 #include <gtest/gtest.h>
 
 #include <CLI/CLI.hpp>

@@ -1,4 +1,6 @@
 // What a file holds does not reach the terminal as it is: no escape sequences, and no megabytes of a name.
+#include <fmt/format.h>
+
 #include <gtest/gtest.h>
 
 #include "io/artefact.h"

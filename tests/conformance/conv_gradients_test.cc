@@ -1,6 +1,8 @@
 // Gradients of convolutions, pools and batch norms as sessions run them.
 #include "tests/conformance/conform_text.h"
 
+#include <fmt/format.h>
+
 namespace hone::test {
 namespace {
 

@@ -1,6 +1,8 @@
 // Plans that hone allocate writes: within the budget, usable as they are, and never worse than one format for all.
 #include "jobs/allocate_formats.h"
 
+#include <fmt/format.h>
+
 #include "base/atomic_file.h"
 #include "base/philox.h"
 #include "io/numpy.h"

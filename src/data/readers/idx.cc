@@ -2,6 +2,8 @@
 // <name>-images-idx3-ubyte, and one of labels, <name>-labels-idx1-ubyte; either may be gzip. A folder has several such
 // pairs: "t10k" and "test" are the test, "train" is what is trained on. A header is 0, 0, the type, the number of axes,
 // and then their sizes, 32 bits with the highest first (http://yann.lecun.com/exdb/mnist).
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 #include <filesystem>

@@ -1,6 +1,8 @@
 // NumPy archives: arrays whose first axis counts rows. One holds what is to be predicted; one of bytes called "images",
 // [rows, height, width], [rows, channels, height, width] or [rows, height, width, channels], holds images; all others
 // are inputs by their names.
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 #include <optional>

@@ -1,5 +1,7 @@
 #include "io/onnx/data_type.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <optional>
 #include <vector>

@@ -1,4 +1,6 @@
 // Signal processing.
+#include <fmt/format.h>
+
 #include <cmath>
 
 #include "io/onnx/export_node.h"

@@ -1,5 +1,7 @@
 #include "io/onnx/extent.h"
 
+#include <fmt/format.h>
+
 #include "base/error.h"
 
 namespace hone::onnx {

@@ -1,5 +1,7 @@
 #include "io/onnx/external_data.h"
 
+#include <fmt/format.h>
+
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>

@@ -1,5 +1,7 @@
 // Ensembles of decision trees, of ai.onnx.ml: TreeEnsemble, and TreeEnsembleRegressor and TreeEnsembleClassifier before
 // it. Their lists of nodes, each with the numbers of its branches, become the tables of the op tree_ensemble.
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 #include <limits>

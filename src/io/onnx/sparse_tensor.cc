@@ -1,4 +1,6 @@
 // The sparse half of tensors.h.
+#include <fmt/format.h>
+
 #include <cstring>
 #include <utility>
 

@@ -1,5 +1,7 @@
 #include "io/onnx/tensors.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <bit>
 #include <memory>

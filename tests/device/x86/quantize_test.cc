@@ -1,4 +1,6 @@
 // Generated quantizing kernels give the reference's bits: every example of every format, every level of the machine.
+#include <fmt/format.h>
+
 #include <gtest/gtest.h>
 
 #include <algorithm>
