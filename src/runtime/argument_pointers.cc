@@ -5,26 +5,13 @@
 namespace hone {
 namespace {
 
-size_t index_of(PointerBinding::Plane plane) {
-  switch (plane) {
-    case PointerBinding::Plane::scales:
-      return 1;
-    case PointerBinding::Plane::zero_points:
-      return 2;
-    case PointerBinding::Plane::global:
-      return 3;
-    default:
-      return 0;
-  }
-}
-
 std::byte* laid_out(const RunPlan& plan, const Step& step, int position, ValueId seen, SharedKernels& shared,
-                    WeightStore& own) {
+                    OwnWeights& own) {
   const ValueId v = plan.holder(seen);
   const auto made_by = [&](WeightStore& store) {
     return store.get(*step.plan, v, plan.seen_as(seen, *plan.constant(v)));
   };
-  if (v >= shared.values) return made_by(own);
+  if (v >= shared.values) return made_by(own.of(step));
   if (!step.lasting) return made_by(shared.weights);
   std::byte*& known = shared.lasting.at(step.plan->identity()).weights[static_cast<size_t>(position)];
   if (!known) known = made_by(shared.weights);
@@ -36,18 +23,20 @@ std::byte* laid_out(const RunPlan& plan, const Step& step, int position, ValueId
 struct ArgumentPointers::Found {
   StepCalls& calls;
   SharedKernels& shared;
-  WeightStore& own;
+  OwnWeights& own;
   RunWeights& weights;
+  const HostSteps& host_steps;
 };
 
-void ArgumentPointers::find(StepCalls& calls, SharedKernels& shared, WeightStore& own, RunWeights& weights) {
+void ArgumentPointers::find(StepCalls& calls, SharedKernels& shared, OwnWeights& own, RunWeights& weights,
+                            const HostSteps& host_steps) {
   const std::vector<Step>& steps = plan_.lowered.steps;
   for (size_t i = 0; i < steps.size(); ++i) {
     if (!steps[i].plan) continue;
     check_stop();
     for (size_t p = 0; p < steps[i]->pointers.size(); ++p)
       if (steps[i]->pointers[p].plane != PointerBinding::Plane::none)
-        find(i, static_cast<int>(p), {calls, shared, own, weights});
+        find(i, static_cast<int>(p), {calls, shared.of(steps[i]), own, weights, host_steps});
   }
 }
 
@@ -56,6 +45,10 @@ void ArgumentPointers::find(size_t i, int position, const Found& found) {
   const Step& step = plan_.lowered.steps[i];
   const PointerBinding& binding = step->pointers[static_cast<size_t>(position)];
   void*& pointer = found.calls.args[i].pointers[static_cast<size_t>(position)];
+  if (binding.plane == PointerBinding::Plane::shared && plan_.is_copied(step)) {
+    host_.push_back({i, position, found.host_steps.place(i, binding)});
+    return;
+  }
   if (binding.plane == PointerBinding::Plane::shared) {
     arena_.push_back({i, position, plan_.shared_offset + binding.byte_offset});
     return;
@@ -75,6 +68,8 @@ void ArgumentPointers::find(size_t i, int position, const Found& found) {
                                  ? laid_out(plan_, step, position, binding.value, found.shared, found.own)
                                  : found.shared.constant(*plan_.constant(v)->buffers()[plane]);
     pointer = bytes + binding.byte_offset;
+  } else if (plan_.is_copied(step)) {
+    host_.push_back({i, position, found.host_steps.place(i, binding)});
   } else if (place.kind == Kind::input) {
     inputs_.push_back(of_caller);
   } else if (place.kind == Kind::output) {
@@ -142,6 +137,8 @@ void ArgumentPointers::bind(const StepCalls& calls, const std::map<std::string, 
   for (const CallerPointer& p : inputs_)
     bound.args[p.step].pointers[static_cast<size_t>(p.position)] =
         const_cast<std::byte*>(bound.inputs[p.which]) + p.offset;
+  for (const ArenaPointer& p : host_)
+    bound.args[p.step].pointers[static_cast<size_t>(p.position)] = workspace.host_part().arena() + p.offset;
   for (const CallerPointer& p : outputs_)
     bound.args[p.step].pointers[static_cast<size_t>(p.position)] = bound.outputs[p.which] + p.offset;
 }

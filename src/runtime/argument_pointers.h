@@ -4,6 +4,7 @@
 #include <span>
 #include <vector>
 
+#include "runtime/host_steps.h"
 #include "runtime/input_view.h"
 #include "runtime/run_plan.h"
 #include "runtime/run_weights.h"
@@ -19,7 +20,7 @@ class ArgumentPointers {
 
   // Those of all steps. What stays where it is in all runs (constants, as they are or laid out, by `own` where they are
   // this plan's alone) goes into `calls`, weights that runs lay out go to `weights`.
-  void find(StepCalls& calls, SharedKernels& shared, WeightStore& own, RunWeights& weights);
+  void find(StepCalls& calls, SharedKernels& shared, OwnWeights& own, RunWeights& weights, const HostSteps& host_steps);
 
   // The addresses of one run, into `workspace.bound`: copies of inputs that lie elsewhere are asked of its queue. Where
   // that throws, nothing is bound. `apart`: where those inputs lie whose elements lie apart.
@@ -44,7 +45,7 @@ class ArgumentPointers {
 
   const RunPlan& plan_;
   std::shared_ptr<const void> identity_ = std::make_shared<const char>();  // what a workspace knows this by
-  std::vector<ArenaPointer> arena_;
+  std::vector<ArenaPointer> arena_, host_;                                 // host_: into the area of copies
   std::vector<CallerPointer> inputs_, outputs_;
 };
 

@@ -13,17 +13,19 @@ namespace hone {
 Executable::Executable(std::shared_ptr<PreparedGraph> prepared, RunSizes sizes, SharedKernels& shared, int64_t held)
     : plan_(std::make_shared<const RunPlan>(shared.device, shared.threads, std::move(prepared), std::move(sizes))),
       calls_(*plan_),
-      own_weights_(*shared.device, shared.threads),
-      run_weights_(*plan_, shared.parameters),
+      host_steps_(*plan_, calls_),
+      own_weights_(shared),
+      run_weights_(*plan_, shared),
       pointers_(*plan_),
       scratch_areas_(shared.device->scratch_areas(shared.threads)) {
-  require_memory_for_runs(*plan_, calls_, shared, own_weights_, scratch_areas_, held);
+  require_memory_for_runs(*plan_, calls_, shared, own_weights_, host_steps_, scratch_areas_, held);
   calls_.find_code(*plan_, shared);
-  pointers_.find(calls_, shared, own_weights_, run_weights_);
+  pointers_.find(calls_, shared, own_weights_, run_weights_, host_steps_);
 }
 
 void Executable::reserve(Workspace& workspace) const {
   workspace.reserve(plan_->device, plan_->arena.bytes, calls_.scratch_bytes, scratch_areas_);
+  host_steps_.reserve(workspace);
 }
 
 // The steps of one run, whose arguments are bound.
@@ -32,6 +34,7 @@ class Executable::Run {
   Run(const Executable& executable, const NamedTensors& inputs, Workspace& workspace, const Watch& watch)
       : plan_(*executable.plan_),
         calls_(executable.calls_),
+        host_steps_(executable.host_steps_),
         weights_(executable.run_weights_),
         inputs_(inputs),
         workspace_(workspace),
@@ -66,6 +69,7 @@ class Executable::Run {
     if (ready.how == StepCalls::How::interpreted)
       return calls_.interpreted.at(i).run(RunValues(plan_, workspace_), workspace_.queue());
     if (ready.how == StepCalls::How::checked) check_operands(i);
+    if (plan_.lowered.steps[i].on_host()) return host_steps_.run(i, ready, workspace_);
     workspace_.queue().launch(ready.code, workspace_.bound.args[i], ready.call, scratch_);
   }
 
@@ -92,6 +96,7 @@ class Executable::Run {
 
   const RunPlan& plan_;
   const StepCalls& calls_;
+  const HostSteps& host_steps_;
   const RunWeights& weights_;
   const NamedTensors& inputs_;
   Workspace& workspace_;

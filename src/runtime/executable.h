@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "runtime/argument_pointers.h"
+#include "runtime/host_steps.h"
 #include "runtime/input_view.h"
 #include "runtime/output_view.h"
 #include "runtime/run_plan.h"
@@ -52,7 +53,8 @@ class Executable {
   class Run;
   std::shared_ptr<const RunPlan> plan_;  // that the others refer to
   StepCalls calls_;
-  WeightStore own_weights_;
+  HostSteps host_steps_;
+  OwnWeights own_weights_;
   RunWeights run_weights_;
   ArgumentPointers pointers_;
   int scratch_areas_;

@@ -12,21 +12,24 @@ namespace {
 std::string megabytes(int64_t bytes) { return human_bytes(static_cast<double>(bytes)); }
 
 // Of weights that are still to be laid out, and of those that runs lay out.
-int64_t layout_bytes(const RunPlan& plan, const SharedKernels& shared, const WeightStore& own) {
+int64_t layout_bytes(const RunPlan& plan, const SharedKernels& shared, const OwnWeights& own) {
   int64_t bytes = 0;
   std::map<std::string, int64_t> layouts;
   for (const Step& step : plan.lowered.steps) {
-    if (!step.plan || (step.lasting && shared.lasting.contains(step.plan->identity()))) continue;
+    if (!step.plan) continue;
+    const SharedKernels& kernels = shared.of(step);
+    const Device& device = *kernels.device;
+    if (step.lasting && kernels.lasting.contains(step.plan->identity())) continue;
     for (const PointerBinding& pointer : step->pointers) {
       if (pointer.plane != PointerBinding::Plane::prepacked) continue;
       const ValueId weights = plan.holder(pointer.value);
       if (!plan.constant(weights)) {
-        bytes = checked_add(bytes, prepacking(*plan.device, *step.plan).bytes(*plan.device, *step.plan));
+        bytes = checked_add(bytes, prepacking(device, *step.plan).bytes(device, *step.plan));
         continue;
       }
-      const WeightStore& store = weights < shared.values ? shared.weights : own;
+      const WeightStore& store = weights < shared.values ? kernels.weights : own.of(step);
       if (const auto missing = store.missing(*step.plan, weights, plan.sizes.shape(pointer.value)))
-        layouts[missing->key] = missing->bytes;
+        layouts[fmt::format("{} {}", device.name(), missing->key)] = missing->bytes;
     }
   }
   for (const auto& [key, each] : layouts) bytes = checked_add(bytes, each);
@@ -36,9 +39,9 @@ int64_t layout_bytes(const RunPlan& plan, const SharedKernels& shared, const Wei
 }  // namespace
 
 void require_memory_for_runs(const RunPlan& plan, const StepCalls& calls, const SharedKernels& shared,
-                             const WeightStore& own, int scratch_areas, int64_t held) {
+                             const OwnWeights& own, const HostSteps& host_steps, int scratch_areas, int64_t held) {
   const int64_t outputs = plan.output_bytes(), laid_out = layout_bytes(plan, shared, own),
-                areas = checked_mul(calls.scratch_bytes, scratch_areas),
+                areas = checked_add(checked_mul(calls.scratch_bytes, scratch_areas), host_steps.bytes()),
                 in_workspace = checked_add(plan.arena.bytes, areas),
                 whole = checked_add(in_workspace, checked_add(laid_out, outputs)),
                 more = std::max<int64_t>(checked_sub(whole, std::min(held, in_workspace)), 0);

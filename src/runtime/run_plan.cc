@@ -7,6 +7,19 @@
 
 namespace hone {
 
+size_t index_of(PointerBinding::Plane plane) {
+  switch (plane) {
+    case PointerBinding::Plane::scales:
+      return 1;
+    case PointerBinding::Plane::zero_points:
+      return 2;
+    case PointerBinding::Plane::global:
+      return 3;
+    default:
+      return 0;
+  }
+}
+
 RunPlan::RunPlan(std::shared_ptr<Device> of, int with_threads, std::shared_ptr<PreparedGraph> graph, RunSizes for_sizes)
     : device(std::move(of)),
       on_host(device->is_host()),

@@ -13,6 +13,8 @@
 
 namespace hone {
 
+size_t index_of(PointerBinding::Plane plane);  // among the planes of a tensor
+
 struct RunPlan {
   RunPlan(std::shared_ptr<Device> of, int with_threads, std::shared_ptr<PreparedGraph> graph, RunSizes for_sizes);
   RunPlan(const RunPlan&) = delete;
@@ -42,6 +44,8 @@ struct RunPlan {
   bool is_here(const Buffer& buffer) const {  // in the device's memory
     return buffer.size() == 0 || buffer.memory() == (on_host ? nullptr : device.get());
   }
+  const Device& device_of(const StepCall& step) const { return prepared->options().device_of(step); }
+  bool is_copied(const StepCall& step) const { return step.on_host() && !on_host; }  // what the step reads and writes
   bool is_in_place(const Step& step) const;       // of one that copies: there is nothing to do
   bool computes_nothing(const Step& step) const;  // of results without elements
   int64_t output_bytes() const;                   // of outputs and updates that are not written over what they update

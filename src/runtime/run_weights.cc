@@ -16,9 +16,11 @@ int64_t RunWeights::bytes() const {
   int64_t bytes = 0;
   std::map<std::string, int64_t> kept;  // by what ParameterStore knows it by
   for (const LaidOut& each : laid_out_) {
-    const KernelPlan& plan = *plan_.lowered.steps[each.step].plan;
-    const int64_t own = prepacking(*plan_.device, plan).bytes(*plan_.device, plan);
-    if (each.is_kept) kept[layout_key(*plan_.device, plan, each.value, plan_.sizes.shape(each.seen))] = own;
+    const Step& step = plan_.lowered.steps[each.step];
+    const Device& device = plan_.device_of(step);
+    const int64_t own = prepacking(device, *step.plan).bytes(device, *step.plan);
+    const std::string key = layout_key(device, *step.plan, each.value, plan_.sizes.shape(each.seen));
+    if (each.is_kept) kept[fmt::format("{} {}", device.name(), key)] = own;
     else bytes = checked_add(bytes, own);
   }
   for (const auto& [key, own] : kept) bytes = checked_add(bytes, own);
@@ -38,7 +40,8 @@ void RunWeights::lay_out_kept(const std::map<std::string, Tensor>& inputs, Works
     if (!each.is_kept) continue;
     const Tensor& held = inputs.at(plan_.graph().value(each.value).label);
     Buffer& panels = workspace.bound.laid_out[l];
-    panels = parameters_.get(*plan_.lowered.steps[each.step].plan, each.value, plan_.seen_as(each.seen, held));
+    const Step& step = plan_.lowered.steps[each.step];
+    panels = kernels_.of(step).parameters.get(*step.plan, each.value, plan_.seen_as(each.seen, held));
     point(each, panels, workspace);
   }
 }
@@ -60,10 +63,11 @@ void RunWeights::lay_out_computed(size_t step, Workspace& workspace) const {
 }
 
 void RunWeights::put(const LaidOut& each, Buffer& panels, const Tensor& value, Queue&) const {
-  const KernelPlan& plan = *plan_.lowered.steps[each.step].plan;
-  if (!plan_.on_host) panels = plan_.device->copied(lay_out(*plan_.device, plan, value, plan_.threads));
-  else if (panels.size() == 0) panels = lay_out(*plan_.device, plan, value, plan_.threads);
-  else prepacking(*plan_.device, plan).lay_out(*plan_.device, plan, value, plan_.threads, panels.address());
+  const Step& step = plan_.lowered.steps[each.step];
+  const Device& device = plan_.device_of(step);
+  if (!device.is_host()) panels = plan_.device->copied(lay_out(device, *step.plan, value, plan_.threads));
+  else if (panels.size() == 0) panels = lay_out(device, *step.plan, value, plan_.threads);
+  else prepacking(device, *step.plan).lay_out(device, *step.plan, value, plan_.threads, panels.address());
 }
 
 }  // namespace hone

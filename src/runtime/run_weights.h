@@ -12,7 +12,7 @@ namespace hone {
 
 class RunWeights {
  public:
-  RunWeights(const RunPlan& plan, ParameterStore& parameters) : plan_(plan), parameters_(parameters) {}
+  RunWeights(const RunPlan& plan, SharedKernels& kernels) : plan_(plan), kernels_(kernels) {}
 
   void add(size_t step, int position, ValueId seen);  // `seen`: what the node reads. Steps in order
   bool any() const { return !laid_out_.empty(); }
@@ -35,7 +35,7 @@ class RunWeights {
   void point(const LaidOut& each, const Buffer& panels, Workspace& workspace) const;
 
   const RunPlan& plan_;
-  ParameterStore& parameters_;
+  SharedKernels& kernels_;
   std::vector<LaidOut> laid_out_;  // by step
 };
 

@@ -17,25 +17,31 @@ StepCalls::StepCalls(const RunPlan& plan) {
       continue;
     }
     args[i].dims = step.dims;
-    ready[i].call = launch(*plan.device, *step.plan, args[i]);
+    ready[i].call = launch(plan.device_of(step), *step.plan, args[i]);
     ready[i].call.name = step->name;
     if (ready[i].call.items > 0 && !plan.is_in_place(step)) ready[i].how = How::kernel;
     if (ready[i].how == How::kernel && step.plan->kernel().trusted.fault) {
       if (trusts_given_values(plan.graph(), plan.lowered, step)) checked_first.push_back(i);
       else ready[i].how = How::checked;
     }
-    scratch_bytes = std::max(scratch_bytes, ready[i].call.scratch_bytes);
+    int64_t& scratch = step.on_host() ? host_scratch_bytes : scratch_bytes;
+    scratch = std::max(scratch, ready[i].call.scratch_bytes);
     CHECK(step->pointers.size() <= args[i].pointers.size(), "step {} has {} pointers", step->name,
           step->pointers.size());
   }
 }
 
 void StepCalls::find_code(const RunPlan& plan, SharedKernels& shared) {
+  find_code(plan, shared, false);
+  if (shared.on_host) find_code(plan, *shared.on_host, true);
+}
+
+void StepCalls::find_code(const RunPlan& plan, SharedKernels& shared, bool on_host) {
   std::vector<KernelPlan> plans;
   std::vector<size_t> missing;
   for (size_t i = 0; i < ready.size(); ++i) {
     const Step& step = plan.lowered.steps[i];
-    if (!step.plan) continue;
+    if (!step.plan || step.on_host() != on_host) continue;
     const auto found = step.lasting ? shared.lasting.find(step.plan->identity()) : shared.lasting.end();
     if (found != shared.lasting.end()) {
       ready[i].code = found->second.code;

@@ -11,8 +11,8 @@
 namespace hone {
 
 struct StepCalls {
-  explicit StepCalls(const RunPlan& plan);  // without code
-  void find_code(const RunPlan& plan, SharedKernels& shared);
+  explicit StepCalls(const RunPlan& plan);                     // without code
+  void find_code(const RunPlan& plan, SharedKernels& shared);  // and the host's
 
   // checked: a kernel that trusts values which the run computes, and which are looked at first.
   enum class How : uint8_t { nothing, kernel, checked, interpreted };
@@ -24,9 +24,12 @@ struct StepCalls {
   std::vector<Ready> ready;  // per step
   // Likewise: sizes, and what they make of pointers, complete when a run is bound (argument_pointers.h).
   std::vector<KernelArgs> args;
-  std::map<size_t, InterpretedStep> interpreted;  // by step
-  std::vector<size_t> checked_first;              // steps that trust what is given, looked at before a run begins
-  int64_t scratch_bytes = 0;                      // of each area
+  std::map<size_t, InterpretedStep> interpreted;      // by step
+  std::vector<size_t> checked_first;                  // steps that trust what is given, looked at before a run begins
+  int64_t scratch_bytes = 0, host_scratch_bytes = 0;  // of each area, of the device and the host
+
+ private:
+  void find_code(const RunPlan& plan, SharedKernels& kernels, bool on_host);
 };
 
 // Throws Error for a value that the kernel of the step trusts, and which is out of its range.
