@@ -251,7 +251,8 @@ struct PreparedGraph::Impl {
     const size_t first = steps.size();
     place_alone(unit, support.why, actual, steps);
     for (size_t s = first; s < steps.size(); ++s)
-      steps[s].refused.push_back(fmt::format("as one {}: {}", to_string(graph, unit.group), support.why));
+      if (steps[s]->group.nodes.size() < unit.group.nodes.size())
+        steps[s].refused.push_back(fmt::format("as one {}: {}", to_string(graph, unit.group), support.why));
   }
 
   // The nodes of a group that the device does not take as one: by itself where it takes them. The host gets the group

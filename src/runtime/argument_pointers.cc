@@ -45,11 +45,11 @@ void ArgumentPointers::find(size_t i, int position, const Found& found) {
   const Step& step = plan_.lowered.steps[i];
   const PointerBinding& binding = step->pointers[static_cast<size_t>(position)];
   void*& pointer = found.calls.args[i].pointers[static_cast<size_t>(position)];
-  if (binding.plane == PointerBinding::Plane::shared && plan_.is_copied(step)) {
-    host_.push_back({i, position, found.host_steps.place(i, binding)});
-    return;
-  }
+  const auto point_to_copy = [&] {
+    if (const auto place = found.host_steps.place(i, binding)) host_.push_back({i, position, *place});
+  };
   if (binding.plane == PointerBinding::Plane::shared) {
+    if (plan_.is_copied(step)) return point_to_copy();
     arena_.push_back({i, position, plan_.shared_offset + binding.byte_offset});
     return;
   }
@@ -69,7 +69,7 @@ void ArgumentPointers::find(size_t i, int position, const Found& found) {
                                  : found.shared.constant(*plan_.constant(v)->buffers()[plane]);
     pointer = bytes + binding.byte_offset;
   } else if (plan_.is_copied(step)) {
-    host_.push_back({i, position, found.host_steps.place(i, binding)});
+    point_to_copy();
   } else if (place.kind == Kind::input) {
     inputs_.push_back(of_caller);
   } else if (place.kind == Kind::output) {

@@ -36,9 +36,10 @@ HostStep host_step(const Graph& graph, const LoweredGraph& lowered, size_t step,
       if (is_laid_out_in_runs(graph, held)) made.copied_bytes = checked_add(made.copied_bytes, bytes);
       continue;
     }
-    if (std::ranges::find(made.values, held, &HostStep::Value::holder) != made.values.end()) continue;
+    if (made.find(held)) continue;
     const bool writes = is_among(own->writes, held);
     const bool reads = is_among(own->reads, held) || (writes && is_begun(lowered, step, held));
+    if (!reads && !writes) continue;
     made.values.push_back({held, made.area_bytes, planes, reads, writes});
     made.area_bytes =
         checked_add(made.area_bytes, checked_add(bytes, 63) / 64 * 64);  // whole lines, as kernels may store
@@ -47,10 +48,9 @@ HostStep host_step(const Graph& graph, const LoweredGraph& lowered, size_t step,
   return made;
 }
 
-const HostStep::Value& HostStep::value(ValueId holder) const {
+const HostStep::Value* HostStep::find(ValueId holder) const {
   const auto found = std::ranges::find(values, holder, &Value::holder);
-  CHECK(found != values.end(), "value {} has no place on the host", holder);
-  return *found;
+  return found == values.end() ? nullptr : &*found;
 }
 
 namespace {

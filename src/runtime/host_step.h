@@ -22,7 +22,7 @@ struct HostStep {
   int64_t area_bytes = 0;
   int64_t copied_bytes = 0;  // to the host and back
 
-  const Value& value(ValueId holder) const;  // Bug for one that is none of these
+  const Value* find(ValueId holder) const;  // null: a result that nobody reads, which has no memory
 };
 
 // `first`: where the values begin in the area; before it is what steps of one group pass to each other.

@@ -32,10 +32,11 @@ void HostSteps::reserve(Workspace& workspace) const {
   if (host_) workspace.host_part().reserve(host_, area_bytes_, scratch_bytes_, host_->scratch_areas(plan_.threads));
 }
 
-int64_t HostSteps::place(size_t step, const PointerBinding& pointer) const {
+std::optional<int64_t> HostSteps::place(size_t step, const PointerBinding& pointer) const {
   if (pointer.plane == PointerBinding::Plane::shared) return pointer.byte_offset;
-  const HostStep::Value& value = copied_.at(step).value(plan_.holder(pointer.value));
-  return value.offset + plane_offsets(value.sizes)[index_of(pointer.plane)] + pointer.byte_offset;
+  const HostStep::Value* const value = copied_.at(step).find(plan_.holder(pointer.value));
+  if (!value) return std::nullopt;
+  return value->offset + plane_offsets(value->sizes)[index_of(pointer.plane)] + pointer.byte_offset;
 }
 
 void HostSteps::run(size_t step, const StepCalls::Ready& ready, const Workspace& workspace) const {

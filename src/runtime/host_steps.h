@@ -14,8 +14,8 @@ class HostSteps {
 
   int64_t bytes() const;  // that a run takes of the host: copies of operands and results, and scratch memory
   void reserve(Workspace& workspace) const;
-  // Where a pointer of a step whose operands are copied leads to in the area of copies.
-  int64_t place(size_t step, const PointerBinding& pointer) const;
+  // Where a pointer of a step whose operands are copied leads to in the area of copies; none where it stays null.
+  std::optional<int64_t> place(size_t step, const PointerBinding& pointer) const;
   void run(size_t step, const StepCalls::Ready& ready, const Workspace& workspace) const;
 
  private:
