@@ -52,6 +52,10 @@ void ParameterStore::clear() {
   laid_.clear();
 }
 
+OwnWeights::OwnWeights(const SharedKernels& shared) : device_(*shared.device, shared.threads) {
+  if (shared.on_host) host_.emplace(*shared.on_host->device, shared.threads);
+}
+
 namespace {
 
 // What the host makes is no part of the device's bundle.

@@ -20,6 +20,8 @@ namespace hone {
 // counts share one copy; and on the shape that the kernel's node sees, since views of one weight have several.
 std::string layout_key(const Device& device, const KernelPlan& plan, ValueId weight, std::span<const int64_t> shape);
 
+struct SharedKernels;
+
 // Constants laid out for kernels, by their ids: those of one graph. What has been laid out stays where it is; the rest
 // is for one thread at a time.
 class WeightStore {
@@ -62,6 +64,19 @@ class ParameterStore {
   const int threads_;
   std::mutex mutex_;
   std::map<std::string, Laid> laid_;
+};
+
+// Constants of one executable alone, laid out for the device's kernels and for the host's.
+class OwnWeights {
+ public:
+  explicit OwnWeights(const SharedKernels& shared);
+  WeightStore& of(const StepCall& step) { return step.on_host() ? *host_ : device_; }
+  const WeightStore& of(const StepCall& step) const { return step.on_host() ? *host_ : device_; }
+  int64_t bytes() const { return device_.bytes() + (host_ ? host_->bytes() : 0); }
+
+ private:
+  WeightStore device_;
+  std::optional<WeightStore> host_;  // none: its kernels run nothing
 };
 
 // The device, code for it, and constants in its memory, laid out for kernels or as they are. Values below `values` have
