@@ -108,9 +108,9 @@ class Executable::Run {
 std::vector<Tensor> Executable::run(const NamedTensors& inputs, const InputViews& apart, NamedTensors* lent,
                                     const OutputViews& views, Workspace& workspace, const Watch& watch) const {
   const Busy busy;
-  const std::vector<RunPlan::Planes> memory =
-      output_memory(*plan_, inputs, watch.check ? nullptr : lent, views, workspace);
+  std::vector<RunPlan::Planes> memory;
   const Drained drained(workspace.queue());  // before what it reads and writes goes
+  place_outputs(*plan_, inputs, watch.check ? nullptr : lent, views, workspace, memory);
   pointers_.bind(calls_, inputs, apart, memory, workspace);
   run_weights_.lay_out_kept(inputs, workspace);
   Run(*this, inputs, workspace, watch).steps();

@@ -7,14 +7,12 @@ namespace hone {
 namespace {
 
 // Of an update, over what it updates.
-RunPlan::Planes updated_memory(const RunPlan& plan, const Tensor& updated, bool is_lent, Queue& queue) {
-  RunPlan::Planes planes;
+void updated_memory(const RunPlan& plan, const Tensor& updated, bool is_lent, Queue& queue, RunPlan::Planes& planes) {
   for (size_t p = 0; p < kPlanes; ++p) {
     const Buffer& plane = *updated.buffers()[p];
     const bool stays = is_lent && plan.is_here(plane) && plane.is_unique();
     planes[p] = stays || plane.size() == 0 ? plane : brought_here(plan, plane, queue);
   }
-  return planes;
 }
 
 // Where the caller wants it, as far as the device can write there.
@@ -61,13 +59,13 @@ Tensor copied_output(const RunPlan& plan, const Output& output, const RunValues&
 
 }  // namespace
 
-std::vector<RunPlan::Planes> output_memory(const RunPlan& plan, const std::map<std::string, Tensor>& inputs,
-                                           const std::map<std::string, Tensor>* lent, const OutputViews& given,
-                                           const Workspace& workspace) {
+void place_outputs(const RunPlan& plan, const std::map<std::string, Tensor>& inputs,
+                   const std::map<std::string, Tensor>* lent, const OutputViews& given, const Workspace& workspace,
+                   std::vector<RunPlan::Planes>& memory) {
   const Graph& graph = plan.graph();
-  std::vector<RunPlan::Planes> memory(graph.outputs().size());
+  memory.resize(graph.outputs().size());
   for (const auto& [output, input] : plan.arena.overwritten)
-    memory[output] = updated_memory(plan, inputs.at(graph.value(input).label), lent != nullptr, workspace.queue());
+    updated_memory(plan, inputs.at(graph.value(input).label), lent != nullptr, workspace.queue(), memory[output]);
   for (const Output& output : graph.outputs())
     if (const auto view = given.find(output.label); view != given.end())
       check_fits(view->first, view->second, graph.type(output.value).dtype, plan.sizes.shape(output.value));
@@ -81,7 +79,6 @@ std::vector<RunPlan::Planes> output_memory(const RunPlan& plan, const std::map<s
     const PlaneSizes sizes = plan.sizes_of(v);
     for (size_t p = 0; p < kPlanes; ++p) memory[i][p] = plan.device->allocate(static_cast<size_t>(sizes[p]));
   }
-  return memory;
 }
 
 std::vector<Tensor> results_of_run(const RunPlan& plan, std::span<const RunPlan::Planes> memory,
