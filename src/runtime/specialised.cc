@@ -101,7 +101,7 @@ Specialised::Specialised(Executable made, Bindings values, std::shared_ptr<const
 
 const std::shared_ptr<const std::vector<StepProfile>>& Specialised::steps() const {
   std::call_once(described_, [&] {
-    std::vector<StepProfile> steps = executable.step_profiles();
+    std::vector<StepProfile> steps = executable.profiles();
     if (tail) std::ranges::move(tail->turn_profiles(), std::back_inserter(steps));
     steps_ = std::make_shared<const std::vector<StepProfile>>(std::move(steps));
   });

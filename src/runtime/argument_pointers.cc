@@ -1,0 +1,149 @@
+#include "runtime/argument_pointers.h"
+
+#include "base/stop.h"
+
+namespace hone {
+namespace {
+
+size_t index_of(PointerBinding::Plane plane) {
+  switch (plane) {
+    case PointerBinding::Plane::scales:
+      return 1;
+    case PointerBinding::Plane::zero_points:
+      return 2;
+    case PointerBinding::Plane::global:
+      return 3;
+    default:
+      return 0;
+  }
+}
+
+std::byte* laid_out(const RunPlan& plan, const Step& step, int position, ValueId seen, SharedKernels& shared,
+                    WeightStore& own) {
+  const ValueId v = plan.holder(seen);
+  const auto made_by = [&](WeightStore& store) {
+    return store.get(*step.plan, v, plan.seen_as(seen, *plan.constant(v)));
+  };
+  if (v >= shared.values) return made_by(own);
+  if (!step.lasting) return made_by(shared.weights);
+  std::byte*& known = shared.lasting.at(step.plan->identity()).weights[static_cast<size_t>(position)];
+  if (!known) known = made_by(shared.weights);
+  return known;
+}
+
+}  // namespace
+
+struct ArgumentPointers::Found {
+  StepCalls& calls;
+  SharedKernels& shared;
+  WeightStore& own;
+  RunWeights& weights;
+};
+
+void ArgumentPointers::find(StepCalls& calls, SharedKernels& shared, WeightStore& own, RunWeights& weights) {
+  const std::vector<Step>& steps = plan_.lowered.steps;
+  for (size_t i = 0; i < steps.size(); ++i) {
+    if (!steps[i].plan) continue;
+    check_stop();
+    for (size_t p = 0; p < steps[i]->pointers.size(); ++p)
+      if (steps[i]->pointers[p].plane != PointerBinding::Plane::none)
+        find(i, static_cast<int>(p), {calls, shared, own, weights});
+  }
+}
+
+void ArgumentPointers::find(size_t i, int position, const Found& found) {
+  using Kind = RunPlan::Place::Kind;
+  const Step& step = plan_.lowered.steps[i];
+  const PointerBinding& binding = step->pointers[static_cast<size_t>(position)];
+  void*& pointer = found.calls.args[i].pointers[static_cast<size_t>(position)];
+  if (binding.plane == PointerBinding::Plane::shared) {
+    arena_.push_back({i, position, plan_.shared_offset + binding.byte_offset});
+    return;
+  }
+  if (binding.plane == PointerBinding::Plane::made) {
+    pointer = found.shared.constant(step->made[static_cast<size_t>(binding.byte_offset)].data());
+    return;
+  }
+  const ValueId v = plan_.holder(binding.value);
+  const RunPlan::Place& place = plan_.place(v);
+  const size_t plane = index_of(binding.plane);
+  const CallerPointer of_caller{static_cast<size_t>(place.offset) * kPlanes + plane, i, position, binding.byte_offset};
+  if (binding.plane == PointerBinding::Plane::prepacked && place.kind != Kind::constant) {
+    found.weights.add(i, position, binding.value);
+  } else if (place.kind == Kind::constant) {
+    std::byte* const bytes = binding.plane == PointerBinding::Plane::prepacked
+                                 ? laid_out(plan_, step, position, binding.value, found.shared, found.own)
+                                 : found.shared.constant(*plan_.constant(v)->buffers()[plane]);
+    pointer = bytes + binding.byte_offset;
+  } else if (place.kind == Kind::input) {
+    inputs_.push_back(of_caller);
+  } else if (place.kind == Kind::output) {
+    outputs_.push_back(of_caller);
+  } else if (place.kind == Kind::arena) {
+    arena_.push_back({i, position, place.offset + plane_offsets(plan_.sizes_of(v))[plane] + binding.byte_offset});
+  }
+}
+
+Buffer brought_here(const RunPlan& plan, const Buffer& plane, Queue& queue) {
+  Buffer copy = plan.device->allocate(plane.size());
+  if (plan.is_here(plane)) {
+    queue.copy(copy.address(), plane.address(), plane.size());
+    return copy;
+  }
+  const Buffer on_host = plane.on_host();
+  queue.write(copy.address(), on_host.bytes());
+  if (plane.memory()) queue.synchronise();  // before the copy on the host goes
+  return copy;
+}
+
+void ArgumentPointers::bind_inputs(const std::map<std::string, Tensor>& inputs, const InputViews& apart,
+                                   Workspace& workspace) const {
+  Workspace::Bound& bound = workspace.bound;
+  const Graph& graph = plan_.graph();
+  bound.inputs.clear();
+  bound.copies.clear();
+  for (ValueId v : graph.inputs()) {
+    if (const auto view = apart.find(graph.value(v).label); view != apart.end()) {
+      bound.inputs.push_back(view->second.first());
+      bound.inputs.resize(bound.inputs.size() + kPlanes - 1, nullptr);
+      continue;
+    }
+    const Tensor* given = plan_.sizes.known(v) ? nullptr : &inputs.at(graph.value(v).label);
+    for (size_t p = 0; p < kPlanes; ++p) {
+      const Buffer* plane = given ? given->buffers()[p] : nullptr;
+      if (plane && !plan_.is_here(*plane))
+        plane = &bound.copies.emplace_back(brought_here(plan_, *plane, workspace.queue()));
+      bound.inputs.push_back(plane ? plane->address() : nullptr);
+    }
+  }
+}
+
+// Pointers into the arena change only when it has moved or another executable ran in it; those into inputs and outputs
+// with every run.
+void ArgumentPointers::bind(const StepCalls& calls, const std::map<std::string, Tensor>& inputs,
+                            const InputViews& apart, std::span<const RunPlan::Planes> outputs,
+                            Workspace& workspace) const {
+  Workspace::Bound& bound = workspace.bound;
+  if (bound.executable != identity_) {
+    bound.executable = nullptr;
+    bound.args = calls.args;
+    bound.laid_out.clear();
+    for (const ArenaPointer& p : arena_)
+      bound.args[p.step].pointers[static_cast<size_t>(p.position)] = workspace.arena() + p.offset;
+    bound.executable = identity_;
+  }
+  bind_inputs(inputs, apart, workspace);
+  bound.outputs.clear();
+  for (const RunPlan::Planes& output : outputs)
+    for (const Buffer& plane : output) bound.outputs.push_back(plane.address());
+  for (const auto& [output, input] : plan_.arena.overwritten)
+    for (size_t p = 0; p < kPlanes; ++p)
+      bound.inputs[static_cast<size_t>(plan_.place(input).offset) * kPlanes + p] = bound.outputs[output * kPlanes + p];
+  for (const CallerPointer& p : inputs_)
+    bound.args[p.step].pointers[static_cast<size_t>(p.position)] =
+        const_cast<std::byte*>(bound.inputs[p.which]) + p.offset;
+  for (const CallerPointer& p : outputs_)
+    bound.args[p.step].pointers[static_cast<size_t>(p.position)] = bound.outputs[p.which] + p.offset;
+}
+
+}  // namespace hone

@@ -1,0 +1,54 @@
+// What the pointers of kernels' arguments mean, and their addresses in one run.
+#pragma once
+
+#include <span>
+#include <vector>
+
+#include "runtime/input_view.h"
+#include "runtime/run_plan.h"
+#include "runtime/run_weights.h"
+#include "runtime/shared_kernels.h"
+#include "runtime/step_calls.h"
+#include "runtime/workspace.h"
+
+namespace hone {
+
+class ArgumentPointers {
+ public:
+  explicit ArgumentPointers(const RunPlan& plan) : plan_(plan) {}
+
+  // Those of all steps. What stays where it is in all runs (constants, as they are or laid out, by `own` where they are
+  // this plan's alone) goes into `calls`, weights that runs lay out go to `weights`.
+  void find(StepCalls& calls, SharedKernels& shared, WeightStore& own, RunWeights& weights);
+
+  // The addresses of one run, into `workspace.bound`: copies of inputs that lie elsewhere are asked of its queue. Where
+  // that throws, nothing is bound. `apart`: where those inputs lie whose elements lie apart.
+  void bind(const StepCalls& calls, const std::map<std::string, Tensor>& inputs, const InputViews& apart,
+            std::span<const RunPlan::Planes> outputs, Workspace& workspace) const;
+
+ private:
+  struct ArenaPointer {
+    size_t step;
+    int position;  // in KernelArgs::pointers
+    int64_t offset;
+  };
+  struct CallerPointer {
+    size_t which;  // plane of inputs or outputs
+    size_t step;
+    int position;
+    int64_t offset;
+  };
+  struct Found;
+  void find(size_t step, int position, const Found& found);
+  void bind_inputs(const std::map<std::string, Tensor>& inputs, const InputViews& apart, Workspace& workspace) const;
+
+  const RunPlan& plan_;
+  std::shared_ptr<const void> identity_ = std::make_shared<const char>();  // what a workspace knows this by
+  std::vector<ArenaPointer> arena_;
+  std::vector<CallerPointer> inputs_, outputs_;
+};
+
+// A copy on the device; of the host's memory it is whole when the queue is synchronised.
+Buffer brought_here(const RunPlan& plan, const Buffer& plane, Queue& queue);
+
+}  // namespace hone

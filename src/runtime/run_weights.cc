@@ -1,0 +1,69 @@
+#include "runtime/run_weights.h"
+
+#include <algorithm>
+
+#include "base/checked.h"
+#include "runtime/run_values.h"
+
+namespace hone {
+
+void RunWeights::add(size_t step, int position, ValueId seen) {
+  const ValueId value = plan_.holder(seen);
+  laid_out_.push_back({step, position, value, seen, !is_laid_out_in_runs(plan_.graph(), value)});
+}
+
+int64_t RunWeights::bytes() const {
+  int64_t bytes = 0;
+  std::map<std::string, int64_t> kept;  // by what ParameterStore knows it by
+  for (const LaidOut& each : laid_out_) {
+    const KernelPlan& plan = *plan_.lowered.steps[each.step].plan;
+    const int64_t own = prepacking(*plan_.device, plan).bytes(*plan_.device, plan);
+    if (each.is_kept) kept[layout_key(*plan_.device, plan, each.value, plan_.sizes.shape(each.seen))] = own;
+    else bytes = checked_add(bytes, own);
+  }
+  for (const auto& [key, own] : kept) bytes = checked_add(bytes, own);
+  return bytes;
+}
+
+void RunWeights::point(const LaidOut& each, const Buffer& panels, Workspace& workspace) const {
+  const auto position = static_cast<size_t>(each.position);
+  workspace.bound.args[each.step].pointers[position] =
+      panels.address() + plan_.lowered.steps[each.step]->pointers[position].byte_offset;
+}
+
+void RunWeights::lay_out_kept(const std::map<std::string, Tensor>& inputs, Workspace& workspace) const {
+  workspace.bound.laid_out.resize(laid_out_.size());
+  for (size_t l = 0; l < laid_out_.size(); ++l) {
+    const LaidOut& each = laid_out_[l];
+    if (!each.is_kept) continue;
+    const Tensor& held = inputs.at(plan_.graph().value(each.value).label);
+    Buffer& panels = workspace.bound.laid_out[l];
+    panels = parameters_.get(*plan_.lowered.steps[each.step].plan, each.value, plan_.seen_as(each.seen, held));
+    point(each, panels, workspace);
+  }
+}
+
+bool RunWeights::computes(size_t step) const {
+  const auto [first, last] = std::ranges::equal_range(laid_out_, step, {}, &LaidOut::step);
+  return std::any_of(first, last, [](const LaidOut& each) { return !each.is_kept; });
+}
+
+// The memory stays for the next run.
+void RunWeights::lay_out_computed(size_t step, Workspace& workspace) const {
+  const auto first = std::ranges::lower_bound(laid_out_, step, {}, &LaidOut::step);
+  for (auto each = first; each != laid_out_.end() && each->step == step; ++each) {
+    if (each->is_kept) continue;
+    Buffer& panels = workspace.bound.laid_out[static_cast<size_t>(each - laid_out_.begin())];
+    put(*each, panels, plan_.seen_as(each->seen, RunValues(plan_, workspace).view(each->value)), workspace.queue());
+    point(*each, panels, workspace);
+  }
+}
+
+void RunWeights::put(const LaidOut& each, Buffer& panels, const Tensor& value, Queue&) const {
+  const KernelPlan& plan = *plan_.lowered.steps[each.step].plan;
+  if (!plan_.on_host) panels = plan_.device->copied(lay_out(*plan_.device, plan, value, plan_.threads));
+  else if (panels.size() == 0) panels = lay_out(*plan_.device, plan, value, plan_.threads);
+  else prepacking(*plan_.device, plan).lay_out(*plan_.device, plan, value, plan_.threads, panels.address());
+}
+
+}  // namespace hone
