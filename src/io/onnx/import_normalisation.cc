@@ -3,6 +3,11 @@
 #include <numeric>
 
 #include "io/onnx/formula.h"
+#include "ops/calls/arithmetic.h"
+#include "ops/calls/normalisation.h"
+#include "ops/calls/reduce.h"
+#include "ops/calls/rounding.h"
+#include "ops/calls/transcendental.h"
 
 namespace hone {
 namespace {

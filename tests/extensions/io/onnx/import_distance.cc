@@ -1,6 +1,7 @@
 // Operators of the domain hone.test: the distance of two tensors, element by element.
 #include "io/onnx/formula.h"
 #include "io/onnx/onnx_family.h"
+#include "ops/calls/arithmetic.h"
 
 namespace hone {
 namespace {
