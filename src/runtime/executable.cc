@@ -109,9 +109,10 @@ std::vector<Tensor> Executable::run(const NamedTensors& inputs, const InputViews
                                     const OutputViews& views, Workspace& workspace, const Watch& watch) const {
   const Busy busy;
   std::vector<RunPlan::Planes> memory;
+  std::vector<Buffer> copies;                // of inputs, on the device
   const Drained drained(workspace.queue());  // before what it reads and writes goes
   place_outputs(*plan_, inputs, watch.check ? nullptr : lent, views, workspace, memory);
-  pointers_.bind(calls_, inputs, apart, memory, workspace);
+  pointers_.bind(calls_, inputs, apart, memory, copies, workspace);
   run_weights_.lay_out_kept(inputs, workspace);
   Run(*this, inputs, workspace, watch).steps();
   return results_of_run(*plan_, memory, views, workspace);

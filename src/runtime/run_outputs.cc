@@ -1,6 +1,7 @@
 #include "runtime/run_outputs.h"
 
 #include "runtime/argument_pointers.h"
+#include "runtime/drained.h"
 #include "runtime/run_values.h"
 
 namespace hone {
@@ -23,23 +24,24 @@ Buffer viewed_memory(const RunPlan& plan, ValueId v, const OutputView& view) {
   return plan.on_host ? Buffer(nullptr, view.bytes) : plan.device->allocate(view.bytes.size());
 }
 
-// To where the caller wants it, or memory of its own.
-RunPlan::Planes read_planes(const RunPlan::Planes& memory, const OutputView* view, Queue& queue) {
-  RunPlan::Planes planes;
+// To where the caller wants it, or memory of its own: into `planes`, which are kept until the queue is synchronised.
+void read_planes(const RunPlan::Planes& memory, const OutputView* view, Queue& queue, RunPlan::Planes& planes) {
   for (size_t p = 0; p < kPlanes; ++p) {
     const std::span<std::byte> to = view && p == 0 ? view->bytes : std::span<std::byte>();
     planes[p] = to.empty() ? Buffer::uninitialised(memory[p].size()) : Buffer(nullptr, to);
     queue.read(memory[p].address(), to.empty() ? planes[p].mutable_bytes() : to);
   }
-  return planes;
 }
 
+// `read`: null where outputs stay where they are computed.
 Tensor computed_output(const RunPlan& plan, const Output& output, const RunPlan::Planes& memory,
-                       const OutputViews& given, Queue& queue) {
-  const auto view = given.find(output.label);
-  const bool stays = plan.on_host || output.updates != kNone;
-  Tensor result = plan.tensor_of(
-      output.value, stays ? memory : read_planes(memory, view == given.end() ? nullptr : &view->second, queue));
+                       const OutputViews& given, Queue& queue, RunPlan::Planes* read) {
+  const bool stays = !read || output.updates != kNone;
+  if (!stays) {
+    const auto view = given.find(output.label);
+    read_planes(memory, view == given.end() ? nullptr : &view->second, queue, *read);
+  }
+  Tensor result = plan.tensor_of(output.value, stays ? memory : *read);
   if (!result.is_packed() || output.updates != kNone) return result;
   queue.synchronise();
   return unpack(result);
@@ -86,13 +88,17 @@ std::vector<Tensor> results_of_run(const RunPlan& plan, std::span<const RunPlan:
   const RunValues values(plan, workspace);
   std::vector<Tensor> results;
   results.reserve(plan.graph().outputs().size());
+  std::vector<RunPlan::Planes> read(plan.on_host ? 0 : plan.graph().outputs().size());
+  const Drained drained(workspace.queue());  // before these go
   for (size_t i = 0; i < plan.graph().outputs().size(); ++i) {
     const Output& output = plan.graph().outputs()[i];
     const RunPlan::Place& place = plan.place(output.value);
     const bool is_own = place.kind == RunPlan::Place::Kind::output && static_cast<size_t>(place.offset) == i;
     if (!is_own) results.push_back(copied_output(plan, output, values));
     else if (plan.strides_of(output.value)) results.emplace_back();  // only the caller knows what else lies there
-    else results.push_back(computed_output(plan, output, memory[i], given, workspace.queue()));
+    else
+      results.push_back(
+          computed_output(plan, output, memory[i], given, workspace.queue(), read.empty() ? nullptr : &read[i]));
   }
   workspace.queue().synchronise();
   return results;

@@ -32,11 +32,10 @@ class Workspace {
   // Kernels' arguments by step, with addresses in this arena, and the bytes of the inputs and outputs. They stay for
   // the next run of the same executable, unless the arena moves.
   struct Bound {
-    std::shared_ptr<const void> executable;  // Executable::identity()
+    std::shared_ptr<const void> executable;  // ArgumentPointers::identity_; null: nothing is bound
     std::vector<KernelArgs> args;
     std::vector<const std::byte*> inputs;  // kPlanes of each
     std::vector<std::byte*> outputs;       // likewise: where they are computed; null: elsewhere
-    std::vector<Buffer> copies;            // of inputs, on the device
     std::vector<Buffer> laid_out;          // weights that runs lay out
   } bound;
 
