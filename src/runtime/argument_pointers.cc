@@ -79,8 +79,9 @@ void ArgumentPointers::find(size_t i, int position, const Found& found) {
   }
 }
 
-Buffer brought_here(const RunPlan& plan, const Buffer& plane, Queue& queue) {
-  Buffer copy = plan.device->allocate(plane.size());
+Buffer brought_here(const RunPlan& plan, const Buffer& plane, const Workspace& workspace) {
+  Buffer copy = workspace.allocate(plane.size());
+  Queue& queue = workspace.queue();
   if (plan.is_here(plane)) {
     queue.copy(copy.address(), plane.address(), plane.size());
     return copy;
@@ -105,7 +106,7 @@ void ArgumentPointers::bind_inputs(const std::map<std::string, Tensor>& inputs, 
     const Tensor* given = plan_.sizes.known(v) ? nullptr : &inputs.at(graph.value(v).label);
     for (size_t p = 0; p < kPlanes; ++p) {
       const Buffer* plane = given ? given->buffers()[p] : nullptr;
-      if (plane && !plan_.is_here(*plane)) plane = &copies.emplace_back(brought_here(plan_, *plane, workspace.queue()));
+      if (plane && !plan_.is_here(*plane)) plane = &copies.emplace_back(brought_here(plan_, *plane, workspace));
       bound.inputs.push_back(plane ? plane->address() : nullptr);
     }
   }

@@ -52,6 +52,6 @@ class ArgumentPointers {
 };
 
 // A copy on the device; of the host's memory it is whole when the queue is synchronised.
-Buffer brought_here(const RunPlan& plan, const Buffer& plane, Queue& queue);
+Buffer brought_here(const RunPlan& plan, const Buffer& plane, const Workspace& workspace);
 
 }  // namespace hone

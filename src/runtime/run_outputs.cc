@@ -8,20 +8,21 @@ namespace hone {
 namespace {
 
 // Of an update, over what it updates.
-void updated_memory(const RunPlan& plan, const Tensor& updated, bool is_lent, Queue& queue, RunPlan::Planes& planes) {
+void updated_memory(const RunPlan& plan, const Tensor& updated, bool is_lent, const Workspace& workspace,
+                    RunPlan::Planes& planes) {
   for (size_t p = 0; p < kPlanes; ++p) {
     const Buffer& plane = *updated.buffers()[p];
     const bool stays = is_lent && plan.is_here(plane) && plane.is_unique();
-    planes[p] = stays || plane.size() == 0 ? plane : brought_here(plan, plane, queue);
+    planes[p] = stays || plane.size() == 0 ? plane : brought_here(plan, plane, workspace);
   }
 }
 
 // Where the caller wants it, as far as the device can write there.
-Buffer viewed_memory(const RunPlan& plan, ValueId v, const OutputView& view) {
+Buffer viewed_memory(const RunPlan& plan, ValueId v, const OutputView& view, const Workspace& workspace) {
   const bool is_apart = plan.strides_of(v).has_value();
   CHECK(view.strides.has_value() == is_apart);
   if (is_apart) return Buffer(nullptr, view.bytes.subspan(static_cast<size_t>(view.first() - view.bytes.data())));
-  return plan.on_host ? Buffer(nullptr, view.bytes) : plan.device->allocate(view.bytes.size());
+  return plan.on_host ? Buffer(nullptr, view.bytes) : workspace.allocate(view.bytes.size());
 }
 
 // To where the caller wants it, or memory of its own: into `planes`, which are kept until the queue is synchronised.
@@ -67,7 +68,7 @@ void place_outputs(const RunPlan& plan, const std::map<std::string, Tensor>& inp
   const Graph& graph = plan.graph();
   memory.resize(graph.outputs().size());
   for (const auto& [output, input] : plan.arena.overwritten)
-    updated_memory(plan, inputs.at(graph.value(input).label), lent != nullptr, workspace.queue(), memory[output]);
+    updated_memory(plan, inputs.at(graph.value(input).label), lent != nullptr, workspace, memory[output]);
   for (const Output& output : graph.outputs())
     if (const auto view = given.find(output.label); view != given.end())
       check_fits(view->first, view->second, graph.type(output.value).dtype, plan.sizes.shape(output.value));
@@ -75,11 +76,11 @@ void place_outputs(const RunPlan& plan, const std::map<std::string, Tensor>& inp
     if (memory[i][0].size() > 0) continue;
     const ValueId v = graph.outputs()[i].value;
     if (const auto view = given.find(graph.outputs()[i].label); view != given.end()) {
-      memory[i][0] = viewed_memory(plan, v, view->second);
+      memory[i][0] = viewed_memory(plan, v, view->second, workspace);
       continue;
     }
     const PlaneSizes sizes = plan.sizes_of(v);
-    for (size_t p = 0; p < kPlanes; ++p) memory[i][p] = plan.device->allocate(static_cast<size_t>(sizes[p]));
+    for (size_t p = 0; p < kPlanes; ++p) memory[i][p] = workspace.allocate(static_cast<size_t>(sizes[p]));
   }
 }
 

@@ -20,11 +20,13 @@ std::string text_of(int64_t bytes) { return human_bytes(static_cast<double>(byte
 
 void Workspace::reserve(const std::shared_ptr<Device>& device, int64_t arena_bytes, int64_t scratch_bytes,
                         int threads) {
-  if (device_ != device) {
+  if (const uint64_t generation = device->generation(); device_ != device || generation_ != generation) {
     bound = {};
-    arena_buffer_ = {}, scratch_buffers_.clear(), scratch_.clear();
+    arena_buffer_ = {}, scratch_buffers_.clear(), scratch_.clear(), pool_ = nullptr, queue_ = nullptr,
+    device_ = nullptr;
     queue_ = device->make_queue();
-    device_ = device;
+    if (!device->is_host()) pool_ = std::make_shared<BufferPool>(device);
+    device_ = device, generation_ = generation;
   }
   const size_t count = static_cast<size_t>(threads);
   bool enough = size_of(arena_buffer_) >= arena_bytes && scratch_.size() >= count;
