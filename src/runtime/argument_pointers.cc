@@ -122,6 +122,7 @@ bool ArgumentPointers::bind(const StepCalls& calls, const std::map<std::string, 
   if (last != identity_) {
     bound.args = calls.args;
     bound.laid_out.clear();
+    bound.recording = nullptr;
     for (const ArenaPointer& p : arena_)
       bound.args[p.step].pointers[static_cast<size_t>(p.position)] = workspace.arena() + p.offset;
   }

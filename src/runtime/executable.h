@@ -8,6 +8,7 @@
 #include "runtime/host_steps.h"
 #include "runtime/input_view.h"
 #include "runtime/output_view.h"
+#include "runtime/recording.h"
 #include "runtime/run_plan.h"
 #include "runtime/run_weights.h"
 #include "runtime/session.h"
@@ -51,6 +52,8 @@ class Executable {
 
  private:
   class Run;
+  std::unique_ptr<Recording> recording(Workspace& workspace) const;  // what is there, or a new one
+
   std::shared_ptr<const RunPlan> plan_;  // that the others refer to
   StepCalls calls_;
   HostSteps host_steps_;
@@ -58,6 +61,8 @@ class Executable {
   RunWeights run_weights_;
   ArgumentPointers pointers_;
   int scratch_areas_;
+  std::shared_ptr<const Compiler> compiler_;
+  std::vector<Stretch> stretches_;  // that queues replay; the host's replay none
 };
 
 }  // namespace hone

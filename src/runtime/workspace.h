@@ -12,6 +12,7 @@
 #include "ir/tensor.h"
 #include "kernels/kernel.h"
 #include "runtime/buffer_pool.h"
+#include "runtime/recording.h"
 
 namespace hone {
 
@@ -67,6 +68,7 @@ class Workspace {
     std::vector<const std::byte*> inputs;  // kPlanes of each
     std::vector<std::byte*> outputs;       // likewise: where they are computed; null: elsewhere
     std::vector<Buffer> laid_out;          // weights that runs lay out
+    std::unique_ptr<Recording> recording;  // of a run like the last one that came to its end; null: there is none
   } bound;
 };
 
