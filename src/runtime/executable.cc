@@ -17,14 +17,15 @@ Executable::Executable(std::shared_ptr<PreparedGraph> prepared, RunSizes sizes, 
       own_weights_(shared),
       run_weights_(*plan_, shared),
       pointers_(*plan_),
-      scratch_areas_(shared.device->scratch_areas(shared.threads)) {
+      scratch_areas_(shared.device->scratch_areas(shared.threads)),
+      generation_(shared.generation) {
   require_memory_for_runs(*plan_, calls_, shared, own_weights_, host_steps_, scratch_areas_, held);
   calls_.find_code(*plan_, shared);
   pointers_.find(calls_, shared, own_weights_, run_weights_, host_steps_);
 }
 
 void Executable::reserve(Workspace& workspace) const {
-  workspace.reserve(plan_->device, plan_->arena.bytes, calls_.scratch_bytes, scratch_areas_);
+  workspace.reserve(plan_->device, generation_, plan_->arena.bytes, calls_.scratch_bytes, scratch_areas_);
   host_steps_.reserve(workspace);
 }
 
@@ -46,10 +47,9 @@ class Executable::Run {
     const size_t count = calls_.ready.size();
     for (size_t i : calls_.checked_first) check_operands(i);
     if (watch_.profile && watch_.profile->marks_ns.empty()) mark();
-    std::optional<Unstoppable> changing;
     for (size_t i = 0; i < count; ++i) {
       if (i < plan_.arena.first_overwriting) workspace_.check_step();
-      else if (!changing) changing.emplace();
+      else if (!overwriting_) overwriting_.emplace();
       weights_.lay_out_computed(i, workspace_);
       compute(i);
       if (watch_.profile) mark();
@@ -57,6 +57,9 @@ class Executable::Run {
       if (watch_.check) require_finite_results(plan_.lowered.steps[i]);
     }
   }
+
+  // Whether it has begun to: a device may fail even then.
+  bool overwrites() const { return overwriting_.has_value(); }
 
  private:
   void check_operands(size_t i) const {
@@ -103,6 +106,7 @@ class Executable::Run {
   const Watch& watch_;
   const std::span<std::byte* const> scratch_;
   std::vector<RunPlan::Written>::const_iterator written_;
+  std::optional<Unstoppable> overwriting_;  // from the first step that does so
 };
 
 std::vector<Tensor> Executable::run(const NamedTensors& inputs, const InputViews& apart, NamedTensors* lent,
@@ -113,8 +117,14 @@ std::vector<Tensor> Executable::run(const NamedTensors& inputs, const InputViews
   place_outputs(*plan_, inputs, watch.check ? nullptr : lent, views, workspace, memory);
   pointers_.bind(calls_, inputs, apart, memory, workspace);
   run_weights_.lay_out_kept(inputs, workspace);
-  Run(*this, inputs, workspace, watch).steps();
-  return results_of_run(*plan_, memory, views, workspace);
+  Run run(*this, inputs, workspace, watch);
+  try {
+    run.steps();
+    return results_of_run(*plan_, memory, views, workspace);
+  } catch (...) {
+    if (lent && run.overwrites()) drop_overwritten(*plan_, memory, *lent);
+    throw;
+  }
 }
 
 }  // namespace hone
