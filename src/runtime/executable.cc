@@ -18,6 +18,7 @@ Executable::Executable(std::shared_ptr<PreparedGraph> prepared, RunSizes sizes, 
       run_weights_(*plan_, shared),
       pointers_(*plan_),
       scratch_areas_(shared.device->scratch_areas(shared.threads)),
+      generation_(shared.generation),
       compiler_(shared.compiler) {
   require_memory_for_runs(*plan_, calls_, shared, own_weights_, host_steps_, scratch_areas_, held);
   calls_.find_code(*plan_, shared);
@@ -26,7 +27,7 @@ Executable::Executable(std::shared_ptr<PreparedGraph> prepared, RunSizes sizes, 
 }
 
 void Executable::reserve(Workspace& workspace) const {
-  workspace.reserve(plan_->device, plan_->arena.bytes, calls_.scratch_bytes, scratch_areas_);
+  workspace.reserve(plan_->device, generation_, plan_->arena.bytes, calls_.scratch_bytes, scratch_areas_);
   host_steps_.reserve(workspace);
 }
 
@@ -61,6 +62,9 @@ class Executable::Run {
     times_.finish();
   }
 
+  // Whether it has begun to: a device may fail even then.
+  bool overwrites() const { return overwriting_.has_value(); }
+
  private:
   void steps(size_t begin, size_t end) {
     for (size_t i = begin; i < end; ++i) {
@@ -75,7 +79,7 @@ class Executable::Run {
 
   void enter(size_t i) {
     if (i < plan_.arena.first_overwriting) workspace_.check_step();
-    else if (!changing_) changing_.emplace();
+    else if (!overwriting_) overwriting_.emplace();
   }
 
   void check_operands(size_t i) const {
@@ -117,9 +121,9 @@ class Executable::Run {
   const Watch& watch_;
   Recording* const recording_;  // null: all launches are asked for one by one
   StepTimes times_;
-  std::optional<Unstoppable> changing_;  // from the first step on that writes over what it updates
   const std::span<std::byte* const> scratch_;
   std::vector<RunPlan::Written>::const_iterator written_;
+  std::optional<Unstoppable> overwriting_;  // from the first step that does so
 };
 
 std::unique_ptr<Recording> Executable::recording(Workspace& workspace) const {
@@ -139,10 +143,16 @@ std::vector<Tensor> Executable::run(const NamedTensors& inputs, const InputViews
   const bool is_known = pointers_.bind(calls_, inputs, apart, memory, copies, workspace);
   run_weights_.lay_out_kept(inputs, workspace);
   if (is_known && !stretches_.empty() && !watch.profile && !watch.check) replayed = recording(workspace);
-  Run(*this, inputs, workspace, watch, replayed.get()).steps();
-  std::vector<Tensor> results = results_of_run(*plan_, memory, views, workspace);
-  if (replayed) workspace.bound.recording = std::move(replayed);
-  return results;
+  Run run(*this, inputs, workspace, watch, replayed.get());
+  try {
+    run.steps();
+    std::vector<Tensor> results = results_of_run(*plan_, memory, views, workspace);
+    if (replayed) workspace.bound.recording = std::move(replayed);
+    return results;
+  } catch (...) {
+    if (lent && run.overwrites()) drop_overwritten(*plan_, memory, *lent);
+    throw;
+  }
 }
 
 }  // namespace hone

@@ -84,6 +84,20 @@ void place_outputs(const RunPlan& plan, const std::map<std::string, Tensor>& inp
   }
 }
 
+void drop_overwritten(const RunPlan& plan, std::span<const RunPlan::Planes> memory,
+                      std::map<std::string, Tensor>& lent) {
+  for (const auto& [output, input] : plan.arena.overwritten) {
+    const auto found = lent.find(plan.graph().value(input).label);
+    if (found == lent.end()) continue;
+    bool is_written_over = false;
+    for (size_t p = 0; p < kPlanes; ++p) {
+      const Buffer& plane = memory[output][p];
+      is_written_over |= plane.size() > 0 && plane.address() == found->second.buffers()[p]->address();
+    }
+    if (is_written_over) lent.erase(found);
+  }
+}
+
 std::vector<Tensor> results_of_run(const RunPlan& plan, std::span<const RunPlan::Planes> memory,
                                    const OutputViews& given, const Workspace& workspace) {
   const RunValues values(plan, workspace);

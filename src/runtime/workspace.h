@@ -18,9 +18,10 @@ namespace hone {
 
 class Workspace {
  public:
-  // Grows to hold this in memory of the device, never shrinks. Throws Error when that is more than the process may
-  // take. Begins anew where the device has lost its memory.
-  void reserve(const std::shared_ptr<Device>& device, int64_t arena_bytes, int64_t scratch_bytes, int threads);
+  // Grows to hold this in memory of the device, never shrinks; what it had of another device or generation goes. Throws
+  // Error when that is more than the process may take, and DeviceLost when that generation is over.
+  void reserve(const std::shared_ptr<Device>& device, uint64_t generation, int64_t arena_bytes, int64_t scratch_bytes,
+               int threads);
   int64_t bytes() const;  // that it has, with the host's part
   // What the steps take that the host computes for a device: made when it is first asked for.
   Workspace& host_part();
@@ -46,11 +47,13 @@ class Workspace {
   }
 
  private:
+  void renew(const std::shared_ptr<Device>& device, uint64_t generation);
+
   enum class State : uint8_t { idle, running, cancelled };
 
   std::atomic<State> state_{State::idle};
   std::shared_ptr<Device> device_;  // whose memory this is
-  uint64_t generation_ = 0;         // of that memory
+  uint64_t generation_ = 0;         // of that memory: in a later one the queue throws
   std::unique_ptr<Queue> queue_;
   std::shared_ptr<BufferPool> pool_;  // null: the device's memory is the host's
   Buffer arena_buffer_;
