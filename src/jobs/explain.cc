@@ -102,7 +102,7 @@ class Explanation {
   }
 
   KeyValues memory() const {
-    const Arena arena = plan_arena(graph(), lowered_);
+    const Arena arena = plan_arena(graph(), lowered_, !lowering_.device->is_host());
     std::map<std::string, int64_t> laid_out;
     for (const Step& step : lowered_.steps)
       for (const PointerBinding& pointer : step->pointers) {

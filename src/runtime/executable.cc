@@ -78,8 +78,10 @@ class Executable::Run {
   }
 
   void enter(size_t i) {
-    if (i < plan_.arena.first_overwriting) workspace_.check_step();
-    else if (!overwriting_) overwriting_.emplace();
+    if (i < plan_.arena.first_overwriting) return workspace_.check_step();
+    if (overwriting_) return;
+    workspace_.queue().synchronise();  // what fails of the steps before has changed nothing
+    overwriting_.emplace();
   }
 
   void check_operands(size_t i) const {
