@@ -26,7 +26,7 @@ class Explanation {
   Explanation(const LoadedModel& model, const ExplainOptions& options)
       : lowering_(lowering_of(device_or_cpu(options.device), options)) {
     const Compute compute = options.compute ? *options.compute : stored_compute(model.graph);
-    Graph prepared = prepare_for_codegen(model.graph, compute, options.pipeline, device_->pipeline());
+    Graph prepared = prepare_for_codegen(model.graph, compute, options.pipeline, lowering_.device->pipeline());
     prepared.compact();
     parts_ = specialised_parts(prepared, bind_symbols(prepared, options.shapes));
     with_bodies_ = std::erase_if(parts_.turns, [&](NodeId n) { return is_control(*prepared.node(n).op); });
