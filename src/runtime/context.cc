@@ -32,15 +32,20 @@ void Context::cancel() noexcept { workspace_->cancel(); }
 
 void Context::set_state(const std::string& name, Tensor value) {
   const Idle idle(*workspace_);
-  state_[name] = std::move(value);
+  state_[name] = HeldTensor(std::move(value));
 }
 
 Tensor Context::state(const std::string& name) const {
   const Idle idle(*workspace_);
   const auto found = state_.find(name);
-  if (found != state_.end()) return found->second.on_host();
+  if (found != state_.end()) {
+    LostValues lost;
+    lost.look_at(name, found->second);
+    lost.refuse("this state is", "set_state() sets it");
+    return found->second.value().on_host();
+  }
   std::vector<std::string> names;
-  for (const auto& [each, tensor] : state_) names.push_back(each);
+  for (const auto& [each, held] : state_) names.push_back(each);
   fail("this context has no state \"{}\"; it has {}{}", name,
        names.empty() ? "none" : fmt::format("{}", fmt::join(names, ", ")), did_you_mean(name, names));
 }

@@ -6,7 +6,7 @@
 #include <memory>
 #include <string>
 
-#include "ir/tensor.h"
+#include "runtime/held_tensor.h"
 
 namespace hone {
 
@@ -27,8 +27,10 @@ class Context {
   void cancel() noexcept;
 
   // State by the names that graphs give it. Sessions that name some alike share it: one that reads a prompt, say, and
-  // one that goes on word by word. A run that does not come to its end leaves all as it was. Error while one is under
-  // way, and state() where there is none of that name: nothing was set, and no run that begins by itself has ended.
+  // one that goes on word by word. A run that does not come to its end leaves all as it was, or lost where a device
+  // failed so late that it had been written over. Error while one is under way, and state() where there is none of that
+  // name (nothing was set, and no run that begins by itself has ended) or it is lost. Runs that read what is lost are
+  // an Error until it is set, or all is cleared.
   void set_state(const std::string& name, Tensor value);
   Tensor state(const std::string& name) const;
   void clear_state();
@@ -36,7 +38,7 @@ class Context {
  private:
   friend class Session;
   std::unique_ptr<Workspace> workspace_;
-  std::map<std::string, Tensor> state_;  // whoever has begun a run of the workspace may look at it
+  std::map<std::string, HeldTensor> state_;  // whoever has begun a run of the workspace may look at it
 };
 
 }  // namespace hone

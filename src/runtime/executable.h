@@ -8,6 +8,7 @@
 #include "runtime/host_steps.h"
 #include "runtime/input_view.h"
 #include "runtime/output_view.h"
+#include "runtime/recording.h"
 #include "runtime/run_plan.h"
 #include "runtime/run_weights.h"
 #include "runtime/session.h"
@@ -32,10 +33,11 @@ class Executable {
     const UpdateWritten* written = nullptr;
   };
 
-  void reserve(Workspace& workspace) const;  // what a run takes
+  void reserve(Workspace& workspace) const;  // what a run takes. Throws DeviceLost when that is void by now
   // In a workspace that has that, and has begun a run. `apart`: where those inputs lie whose elements lie apart.
   // `views` are memory for outputs, checked; what is returned of those that lie apart is an empty tensor. `lent`, null
-  // or &inputs: those that the graph updates may be written over, once nothing can fail any more.
+  // or &inputs: those that the graph updates may be written over, once nothing can fail any more. Where a device fails
+  // later even so, they are taken out of it: nobody has them then.
   std::vector<Tensor> run(const NamedTensors& inputs, const InputViews& apart, NamedTensors* lent,
                           const OutputViews& views, Workspace& workspace, const Watch& watch) const;
 
@@ -51,6 +53,8 @@ class Executable {
 
  private:
   class Run;
+  std::unique_ptr<Recording> recording(Workspace& workspace) const;  // what is there, or a new one
+
   std::shared_ptr<const RunPlan> plan_;  // that the others refer to
   StepCalls calls_;
   HostSteps host_steps_;
@@ -58,6 +62,9 @@ class Executable {
   RunWeights run_weights_;
   ArgumentPointers pointers_;
   int scratch_areas_;
+  uint64_t generation_;  // of the device's memory that it is for
+  std::shared_ptr<const Compiler> compiler_;
+  std::vector<Stretch> stretches_;  // that queues replay; the host's replay none
 };
 
 }  // namespace hone

@@ -29,7 +29,9 @@ int64_t HostSteps::bytes() const {
 }
 
 void HostSteps::reserve(Workspace& workspace) const {
-  if (host_) workspace.host_part().reserve(host_, area_bytes_, scratch_bytes_, host_->scratch_areas(plan_.threads));
+  if (host_)
+    workspace.host_part().reserve(host_, host_->generation(), area_bytes_, scratch_bytes_,
+                                  host_->scratch_areas(plan_.threads));
 }
 
 std::optional<int64_t> HostSteps::place(size_t step, const PointerBinding& pointer) const {

@@ -4,11 +4,16 @@
 #include "base/text.h"
 
 namespace hone {
+namespace {
+
+constexpr std::string_view kRemedy = "Session::set_parameters() sets them";
+
+}  // namespace
 
 Parameters::Parameters(const Graph& graph) {
   for (ValueId id : graph.inputs())
     if (const Value& input = graph.value(id); input.role == InputRole::parameter)
-      held_[input.label] = {*input.initial, input.type};
+      held_[input.label] = {HeldTensor(*input.initial), input.type};
 }
 
 void Parameters::check_same(const Graph& graph) const {
@@ -35,7 +40,11 @@ const Parameters::Held& Parameters::held(const std::string& name) const {
 
 Tensor Parameters::get(const std::string& name) const {
   const std::lock_guard lock(mutex_);
-  return held(name).value.on_host();
+  const HeldTensor& own = held(name).held;
+  LostValues lost;
+  lost.look_at(name, own);
+  lost.refuse("this parameter is", kRemedy);
+  return own.value().on_host();
 }
 
 int64_t Parameters::version(const std::string& name) const {
@@ -50,32 +59,44 @@ void Parameters::set(const std::map<std::string, Tensor>& values) {
       fail("parameter \"{}\" is {}; it can't become {}", name, to_string(type), to_string(value.type()));
   for (const auto& [name, value] : values) {
     Held& changed = held_.at(name);
-    changed.value = value;
+    changed.held = HeldTensor(value);
     ++changed.version;
   }
 }
 
+void Parameters::add_all_to(std::map<std::string, Tensor>& inputs) const {
+  LostValues lost;
+  for (const auto& [name, each] : held_) {
+    lost.look_at(name, each.held);
+    inputs.insert_or_assign(name, each.held.value());
+  }
+  lost.refuse("these parameters are", kRemedy);
+}
+
 void Parameters::add_to(std::map<std::string, Tensor>& inputs) const {
   const std::lock_guard lock(mutex_);
-  for (const auto& [name, held] : held_) inputs.insert_or_assign(name, held.value);
+  add_all_to(inputs);
 }
 
 Parameters::Loan::Loan(Parameters& parameters, std::map<std::string, Tensor>& inputs,
                        std::span<const std::string> changing)
     : lock_(parameters.mutex_), parameters_(parameters), inputs_(inputs), changing_(changing) {
-  for (const auto& [name, held] : parameters.held_) inputs.insert_or_assign(name, held.value);
-  for (const std::string& name : changing)
-    parameters.held_.at(name).value = Tensor(), parameters.held_.at(name).lent = true;
+  parameters.add_all_to(inputs);
+  for (const std::string& name : changing) {
+    Held& lent = parameters.held_.at(name);
+    lent.held.lend();
+    lent.lent = true;
+  }
 }
 
 Parameters::Loan::~Loan() {
   for (const std::string& name : changing_)
-    if (Held& held = parameters_.held_.at(name); held.lent) held.value = std::move(inputs_.at(name)), held.lent = false;
+    if (Held& held = parameters_.held_.at(name); held.lent) held.held.take_back(inputs_, name), held.lent = false;
 }
 
-void Parameters::Loan::set(const std::string& name, const Tensor& value) noexcept {
+void Parameters::Loan::set(const std::string& name, HeldTensor value) noexcept {
   Held& held = parameters_.held_.at(name);
-  held.value = value;
+  held.held = std::move(value);
   held.lent = false;
   ++held.version;
 }

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "ir/graph.h"
+#include "runtime/held_tensor.h"
 
 namespace hone {
 
@@ -22,8 +23,8 @@ class Parameters {
   bool has(const std::string& name) const { return held_.contains(name); }
   std::vector<std::string> names() const;
 
-  // Error for names that there are not, and values of another type or shape. All but names() wait while a run has some
-  // lent to it.
+  // Error for names that there are not, values of another type or shape, and those that are lost (held_tensor.h) where
+  // they are read. All but names() wait while a run has some lent to it.
   Tensor get(const std::string& name) const;
   int64_t version(const std::string& name) const;         // how often it was written
   void set(const std::map<std::string, Tensor>& values);  // all of them, or none
@@ -36,10 +37,11 @@ class Parameters {
     // Adds all to `inputs`. Those of `changing` are there alone: nobody else looks at their bytes, unless they did
     // before.
     Loan(Parameters& parameters, std::map<std::string, Tensor>& inputs, std::span<const std::string> changing);
-    ~Loan();  // those that were not set are again what they were
+    // Those that were not set are again what they were; those that are no longer in `inputs` are lost.
+    ~Loan();
     Loan(const Loan&) = delete;
     Loan& operator=(const Loan&) = delete;
-    void set(const std::string& name, const Tensor& value) noexcept;  // of `changing`
+    void set(const std::string& name, HeldTensor value) noexcept;  // of `changing`
 
    private:
     const std::unique_lock<std::mutex> lock_;
@@ -50,12 +52,13 @@ class Parameters {
 
  private:
   struct Held {
-    Tensor value;
+    HeldTensor held;
     TensorType type;
     int64_t version = 0;
     bool lent = false;
   };
   const Held& held(const std::string& name) const;
+  void add_all_to(std::map<std::string, Tensor>& inputs) const;  // under the mutex
 
   mutable std::mutex mutex_;
   std::map<std::string, Held> held_;  // the names do not change

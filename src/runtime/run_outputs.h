@@ -16,6 +16,10 @@ void place_outputs(const RunPlan& plan, const std::map<std::string, Tensor>& inp
                    const std::map<std::string, Tensor>* lent, const OutputViews& given, const Workspace& workspace,
                    std::vector<RunPlan::Planes>& memory);
 
+// Takes what a run has begun to write over, where it lay, out of `lent`.
+void drop_overwritten(const RunPlan& plan, std::span<const RunPlan::Planes> memory,
+                      std::map<std::string, Tensor>& lent);
+
 // Updates stay on the device, what callers get is the host's; those that lie apart are empty tensors. All that was
 // asked of the queue is done then.
 std::vector<Tensor> results_of_run(const RunPlan& plan, std::span<const RunPlan::Planes> memory,

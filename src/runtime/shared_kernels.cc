@@ -69,6 +69,7 @@ std::unique_ptr<SharedKernels> kernels_on(std::shared_ptr<Device> host, Compiler
 SharedKernels::SharedKernels(std::shared_ptr<Device> of, const CompilerOptions& options, ValueId session_values,
                              std::shared_ptr<Device> host)
     : device(std::move(of)),
+      generation(device->generation()),  // first, so that what is made while it changes counts as lost
       compiler(device->make_compiler(options)),
       on_host(kernels_on(std::move(host), options, session_values)),
       weights(*device, options.threads),
@@ -78,6 +79,7 @@ SharedKernels::SharedKernels(std::shared_ptr<Device> of, const CompilerOptions& 
 
 SharedKernels::SharedKernels(const SharedKernels& other, ValueId graph_values)
     : device(other.device),
+      generation(other.generation),
       compiler(other.compiler),
       on_host(other.on_host ? std::make_unique<SharedKernels>(*other.on_host, graph_values) : nullptr),
       weights(*device, other.threads),

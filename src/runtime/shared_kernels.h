@@ -96,6 +96,7 @@ struct SharedKernels {
   std::byte* constant(const Buffer& plane);  // where the device has it, on any byte
 
   const std::shared_ptr<Device> device;
+  const uint64_t generation;  // of the device's memory: what is here is void in a later one, whenever it was made
   const std::shared_ptr<Compiler> compiler;
   const std::unique_ptr<SharedKernels> on_host;  // of the steps that the host's kernels run; null: there are none
   WeightStore weights;

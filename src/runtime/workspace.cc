@@ -18,14 +18,22 @@ std::string text_of(int64_t bytes) { return human_bytes(static_cast<double>(byte
 
 }  // namespace
 
-void Workspace::reserve(const std::shared_ptr<Device>& device, int64_t arena_bytes, int64_t scratch_bytes,
-                        int threads) {
-  if (device_ != device) {
-    bound = {};
-    arena_buffer_ = {}, scratch_buffers_.clear(), scratch_.clear();
-    queue_ = device->make_queue();
-    device_ = device;
-  }
+// A queue of a later generation would take addresses of this one.
+void Workspace::renew(const std::shared_ptr<Device>& device, uint64_t generation) {
+  bound = {};
+  arena_buffer_ = {}, scratch_buffers_.clear(), scratch_.clear();
+  pool_ = nullptr, queue_ = nullptr, device_ = nullptr;
+  std::unique_ptr<Queue> queue = device->make_queue();
+  if (device->generation() != generation)
+    throw DeviceLost(
+        fmt::format("device {} lost its memory while a run was made ready; the next run works", device->name()));
+  if (!device->is_host()) pool_ = std::make_shared<BufferPool>(device);
+  queue_ = std::move(queue), device_ = device, generation_ = generation;
+}
+
+void Workspace::reserve(const std::shared_ptr<Device>& device, uint64_t generation, int64_t arena_bytes,
+                        int64_t scratch_bytes, int threads) {
+  if (device_ != device || generation_ != generation) renew(device, generation);
   const size_t count = static_cast<size_t>(threads);
   bool enough = size_of(arena_buffer_) >= arena_bytes && scratch_.size() >= count;
   for (size_t t = 0; enough && t < count; ++t) enough = size_of(scratch_buffers_[t]) >= scratch_bytes;

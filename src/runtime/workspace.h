@@ -11,14 +11,17 @@
 #include "device/device.h"
 #include "ir/tensor.h"
 #include "kernels/kernel.h"
+#include "runtime/buffer_pool.h"
+#include "runtime/recording.h"
 
 namespace hone {
 
 class Workspace {
  public:
-  // Grows to hold this in memory of the device, never shrinks. Throws Error when that is more than the process may
-  // take.
-  void reserve(const std::shared_ptr<Device>& device, int64_t arena_bytes, int64_t scratch_bytes, int threads);
+  // Grows to hold this in memory of the device, never shrinks; what it had of another device or generation goes. Throws
+  // Error when that is more than the process may take, and DeviceLost when that generation is over.
+  void reserve(const std::shared_ptr<Device>& device, uint64_t generation, int64_t arena_bytes, int64_t scratch_bytes,
+               int threads);
   int64_t bytes() const;  // that it has, with the host's part
   // What the steps take that the host computes for a device: made when it is first asked for.
   Workspace& host_part();
@@ -28,17 +31,9 @@ class Workspace {
     return std::span(scratch_).first(static_cast<size_t>(threads));
   }
   Queue& queue() const { return *queue_; }
-
-  // Kernels' arguments by step, with addresses in this arena, and the bytes of the inputs and outputs. They stay for
-  // the next run of the same executable, unless the arena moves.
-  struct Bound {
-    std::shared_ptr<const void> executable;  // Executable::identity()
-    std::vector<KernelArgs> args;
-    std::vector<const std::byte*> inputs;  // kPlanes of each
-    std::vector<std::byte*> outputs;       // likewise: where they are computed; null: elsewhere
-    std::vector<Buffer> copies;            // of inputs, on the device
-    std::vector<Buffer> laid_out;          // weights that runs lay out
-  } bound;
+  // Of the device, for an input or an output: uninitialised. Memory that is not the host's is that of earlier runs,
+  // where they have left some.
+  Buffer allocate(size_t bytes) const { return pool_ ? pool_->take(bytes) : device_->allocate(bytes); }
 
   bool begin();  // false: a run is under way
   void end() { state_.store(State::idle, std::memory_order_release); }
@@ -52,16 +47,32 @@ class Workspace {
   }
 
  private:
+  void renew(const std::shared_ptr<Device>& device, uint64_t generation);
+
   enum class State : uint8_t { idle, running, cancelled };
 
   std::atomic<State> state_{State::idle};
   std::shared_ptr<Device> device_;  // whose memory this is
+  uint64_t generation_ = 0;         // of that memory: in a later one the queue throws
   std::unique_ptr<Queue> queue_;
+  std::shared_ptr<BufferPool> pool_;  // null: the device's memory is the host's
   Buffer arena_buffer_;
   std::vector<Buffer> scratch_buffers_;
   std::byte* arena_ = nullptr;
   std::vector<std::byte*> scratch_;
   std::unique_ptr<Workspace> host_part_;
+
+ public:
+  // Kernels' arguments by step, with addresses in this arena, and the bytes of the inputs and outputs. They stay for
+  // the next run of the same executable, unless the arena moves. Last: what it has goes before the queue.
+  struct Bound {
+    std::shared_ptr<const void> executable;  // ArgumentPointers::identity_; null: nothing is bound
+    std::vector<KernelArgs> args;
+    std::vector<const std::byte*> inputs;  // kPlanes of each
+    std::vector<std::byte*> outputs;       // likewise: where they are computed; null: elsewhere
+    std::vector<Buffer> laid_out;          // weights that runs lay out
+    std::unique_ptr<Recording> recording;  // of a run like the last one that came to its end; null: there is none
+  } bound;
 };
 
 }  // namespace hone

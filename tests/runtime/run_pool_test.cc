@@ -94,14 +94,14 @@ TEST(RunPool, WhatNoRunHasCanBeDropped) {
 TEST(Workspace, GrowsAndForgetsWhatWasBoundToTheOldMemory) {
   Workspace workspace;
   const std::shared_ptr<Device> device = open_device("cpu");
-  workspace.reserve(device, 1 << 10, 64, 2);
+  workspace.reserve(device, 0, 1 << 10, 64, 2);
   EXPECT_EQ(workspace.bytes(), (1 << 10) + 2 * 64);
   EXPECT_NE(workspace.scratch(2)[0], workspace.scratch(2)[1]);
   workspace.bound.executable = std::make_shared<const char>();
-  workspace.reserve(device, 1 << 9, 32, 1);
+  workspace.reserve(device, 0, 1 << 9, 32, 1);
   EXPECT_NE(workspace.bound.executable, nullptr);
   EXPECT_EQ(workspace.bytes(), (1 << 10) + 2 * 64);
-  workspace.reserve(device, 1 << 11, 32, 3);
+  workspace.reserve(device, 0, 1 << 11, 32, 3);
   EXPECT_EQ(workspace.bound.executable, nullptr);
   EXPECT_EQ(workspace.bytes(), (1 << 11) + 2 * 64 + 32);
 }
