@@ -121,6 +121,8 @@ std::vector<Tensor> Executable::run(const NamedTensors& inputs, const InputViews
   try {
     run.steps();
     return results_of_run(*plan_, memory, views, workspace);
+  } catch (const DeviceLost&) {  // what lay there is of a generation that is over
+    throw;
   } catch (...) {
     if (lent && run.overwrites()) drop_overwritten(*plan_, memory, *lent);
     throw;

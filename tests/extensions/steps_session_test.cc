@@ -120,8 +120,8 @@ TEST(StepsSession, EveryLaunchMayFailLate) {
   }
 }
 
-// State is what it was before the run that failed.
-TEST(StepsSession, ARunThatFailsLateLeavesStateAsItWas) {
+// State is what it was before the run that failed, unless that had begun to write over it: then nobody has it any more.
+TEST(StepsSession, ARunThatFailsLateLeavesStateAsItWasOrNamesIt) {
   const int64_t launches = launches_of(kCounting);
   for (int64_t n = 0; n < launches; ++n) {
     SCOPED_TRACE(fmt::format("launch {}", n));
@@ -131,7 +131,20 @@ TEST(StepsSession, ARunThatFailsLateLeavesStateAsItWas) {
       for (float runs : {1.0f, 2.0f, 3.0f}) {
         device->probe().fail_after = n;
         EXPECT_NE(error_of([&] { model.run(); }), "");
-        EXPECT_EQ(model.run(), counted(runs));
+        std::vector<float> y;
+        const std::string lost = error_of([&] { y = model.run(); });
+        if (runs == 1) {
+          EXPECT_EQ(lost, "");  // the graph has what it begins as
+        } else if (n == launches - 1) {
+          EXPECT_NE(lost, "");
+        }
+        if (!lost.empty()) {
+          EXPECT_NE(lost.find("state is lost: \"runs\" (a run that failed"), std::string::npos) << lost;
+          EXPECT_EQ(error_of([&] { model.context.state("runs"); }).find("this state is lost"), 0u);
+          model.context.set_state("runs", Tensor::of<float>({1}, {runs - 1}));
+          y = model.run();
+        }
+        EXPECT_EQ(y, counted(runs));
       }
     }
     EXPECT_EQ(device->memory().blocks(), 0);
@@ -174,6 +187,64 @@ TEST(StepsSession, NamesTheStateThatWasLost) {
   EXPECT_NE(error.find("runs"), std::string::npos) << error;
   model.context.set_state("runs", Tensor::of<float>({1}, {7}));
   EXPECT_EQ(model.run(), counted(8));
+}
+
+TEST(StepsSession, StateBeginsAnewWhenItIsClearedAfterALoss) {
+  const auto device = std::make_shared<StepsDevice>();
+  Model model(device, kCounting);
+  for (float runs : {1.0f, 2.0f}) EXPECT_EQ(model.run(), counted(runs));
+  device->memory().lose();
+  EXPECT_NE(error_of([&] { model.run(); }), "");
+  model.context.clear_state();
+  for (float runs : {1.0f, 2.0f}) EXPECT_EQ(model.run(), counted(runs));
+}
+
+TEST(StepsSession, NamesTheParametersThatWereLost) {
+  const auto device = std::make_shared<StepsDevice>();
+  Model model(device, R"(graph training {
+    %x : f32[2] = input "x"
+    %kept : f32[2] = param "kept" {10, 10}
+    %w : f32[2] = param "w" {1, 2}
+    %w2 = add %w, %x
+    %y = mul %w2, %kept
+    update %w = %w2
+    return %y as "y"
+  })");
+  const auto run = [&] {
+    return model.session->run(model.context, {{"x", Tensor::of<float>({2}, {1, 1})}})[0].to_floats();
+  };
+  EXPECT_EQ(run(), (std::vector<float>{20, 30}));
+  device->memory().lose();
+  for (const std::string& error : {error_of(run), error_of([&] { model.session->parameter("w"); })}) {
+    EXPECT_NE(error.find("lost: \"w\" (device steps lost its memory"), std::string::npos) << error;
+    EXPECT_EQ(error.find("kept"), std::string::npos) << error;
+  }
+  EXPECT_EQ(model.session->parameter("kept").to_floats(), (std::vector<float>{10, 10}));
+  model.session->set_parameters({{"w", Tensor::of<float>({2}, {2, 3})}});
+  EXPECT_EQ(run(), (std::vector<float>{30, 40}));
+}
+
+// Each finds out for itself.
+TEST(StepsSession, AllSessionsAndContextsOfADeviceAreRepaired) {
+  const auto device = std::make_shared<StepsDevice>();
+  {
+    Model one(device, kModel), other(device, kModel);
+    Context further;
+    const auto run_further = [&](Model& model) { return model.session->run(further, inputs())[0].to_floats(); };
+    for (int round = 0; round < 3; ++round) {
+      EXPECT_EQ(one.run(), kY);
+      EXPECT_EQ(other.run(), kY);
+      EXPECT_EQ(run_further(one), kY);
+      EXPECT_EQ(run_further(other), kY);
+      EXPECT_EQ(one.session->run(inputs())[0].to_floats(), kY);
+      if (round == 0) device->memory().lose();
+      if (round == 1) {
+        device->probe().lose_after = 0;
+        EXPECT_THROW(one.run(), DeviceLost);
+      }
+    }
+  }
+  EXPECT_EQ(device->memory().blocks(), 0);
 }
 
 TEST(StepsSession, RunsOfKnownSizesAllocateNothingAndAreReplayed) {
