@@ -69,8 +69,9 @@ class RunExamination {
 
   ExaminedRun run() {
     ExaminedRun examined;
-    examined.memory = predict_memory(parts_.head, lowered_, plan_arena(parts_.head, lowered_), lowering_,
-                                     hardware_threads(), memory_use().peak_bytes);
+    examined.memory =
+        predict_memory(parts_.head, lowered_, plan_arena(parts_.head, lowered_, !lowering_.device->is_host()),
+                       lowering_, hardware_threads(), memory_use().peak_bytes);
     if (!parts_.turns.empty())
       findings_.leave_out("memory and time of the part whose sizes depend on data; the memory below is without it");
     else if (options_.peaks) examined.speed = predict_speed(parts_.head, lowered_, lowering_, *options_.peaks);

@@ -26,7 +26,7 @@ class Explanation {
   Explanation(const LoadedModel& model, const ExplainOptions& options)
       : lowering_(lowering_of(device_or_cpu(options.device), options)) {
     const Compute compute = options.compute ? *options.compute : stored_compute(model.graph);
-    Graph prepared = prepare_for_codegen(model.graph, compute, options.pipeline, device_->pipeline());
+    Graph prepared = prepare_for_codegen(model.graph, compute, options.pipeline, lowering_.device->pipeline());
     prepared.compact();
     parts_ = specialised_parts(prepared, bind_symbols(prepared, options.shapes));
     with_bodies_ = std::erase_if(parts_.turns, [&](NodeId n) { return is_control(*prepared.node(n).op); });
@@ -102,7 +102,7 @@ class Explanation {
   }
 
   KeyValues memory() const {
-    const Arena arena = plan_arena(graph(), lowered_);
+    const Arena arena = plan_arena(graph(), lowered_, !lowering_.device->is_host());
     std::map<std::string, int64_t> laid_out;
     for (const Step& step : lowered_.steps)
       for (const PointerBinding& pointer : step->pointers) {

@@ -14,7 +14,7 @@ class ArenaPlanner {
   static constexpr size_t kNowhere = ~size_t{0};
 
  public:
-  ArenaPlanner(const Graph& graph, const LoweredGraph& lowered, const RunSizes& sizes)
+  ArenaPlanner(const Graph& graph, const LoweredGraph& lowered, const RunSizes& sizes, bool fails_late)
       : graph_(graph),
         lowered_(lowered),
         sizes_(sizes),
@@ -35,6 +35,9 @@ class ArenaPlanner {
         may_overwrite_ = lowered.steps.size();
     for (size_t s = lowered.steps.size(); s-- > may_overwrite_;)
       if (may_fail(graph, lowered, lowered.steps[s])) may_overwrite_ = s + 1;
+    if (!fails_late) return;
+    updates_alone_ = lowered.steps.size();
+    while (updates_alone_ > 0 && computes_updates(lowered.steps[updates_alone_ - 1])) --updates_alone_;
   }
 
   Arena plan() {
@@ -46,7 +49,9 @@ class ArenaPlanner {
           if (!arena.outputs.empty() && arena.outputs.back().first == holder(v)) continue;
           arena.outputs.emplace_back(holder(v), output);
           const ValueId input = graph_.outputs()[output].updates;
-          if (input == kNone || s < may_overwrite_ || !can_overwrite(v, input, static_cast<int>(s))) continue;
+          if (input == kNone || s < may_overwrite_ || (s < updates_alone_ && !lowered_.steps[s]->copies) ||
+              !can_overwrite(v, input, static_cast<int>(s)))
+            continue;
           arena.overwritten.push_back({output, input});
           arena.first_overwriting = std::min(arena.first_overwriting, s);
           continue;
@@ -94,6 +99,12 @@ class ArenaPlanner {
     return false;
   }
 
+  bool computes_updates(const Step& step) {
+    return std::ranges::all_of(step->writes, [&](ValueId v) {
+      return output_of(v) != kNowhere && graph_.outputs()[output_of(v)].updates != kNone;
+    });
+  }
+
   // Whether nobody reads the input once step `s` has begun to write v, but for that step itself, element by element.
   bool can_overwrite(ValueId v, ValueId input, int s) {
     if (sizes_.known(input) || !same_size(v, input)) return false;
@@ -121,6 +132,7 @@ class ArenaPlanner {
   const LoweredGraph& lowered_;
   const RunSizes& sizes_;
   size_t may_overwrite_ = 0;    // from this step on nothing fails
+  size_t updates_alone_ = 0;    // likewise where launches fail late: from here on nothing but updates is computed
   std::vector<int> last_read_;  // per holder: the last step, one behind the end for outputs
   std::vector<Range> ranges_;
   std::vector<size_t> range_of_;   // per holder
@@ -170,11 +182,11 @@ int64_t bytes_in_memory(const TensorType& type, std::span<const int64_t> shape) 
 }
 int64_t bytes_in_memory(const TensorType& type) { return bytes_in_memory(type, constant_shape(type.shape)); }
 
-Arena plan_arena(const Graph& graph, const LoweredGraph& lowered, const RunSizes& sizes) {
-  return ArenaPlanner(graph, lowered, sizes).plan();
+Arena plan_arena(const Graph& graph, const LoweredGraph& lowered, const RunSizes& sizes, bool fails_late) {
+  return ArenaPlanner(graph, lowered, sizes, fails_late).plan();
 }
-Arena plan_arena(const Graph& graph, const LoweredGraph& lowered) {
-  return plan_arena(graph, lowered, RunSizes(graph));
+Arena plan_arena(const Graph& graph, const LoweredGraph& lowered, bool fails_late) {
+  return plan_arena(graph, lowered, RunSizes(graph), fails_late);
 }
 
 }  // namespace hone

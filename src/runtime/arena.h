@@ -40,8 +40,10 @@ struct Arena {
 // Every value from the step that writes it to the last one that reads it. Outputs have memory of their own, but for
 // those that share it with another. A result is written over an operand that the step reads for the last time where its
 // kernel allows that; an update likewise over what it updates, once nothing can fail any more.
-Arena plan_arena(const Graph& graph, const LoweredGraph& lowered, const RunSizes& sizes);
-Arena plan_arena(const Graph& graph, const LoweredGraph& lowered);  // of constant shapes
+// `fails_late`: launches may fail even so, as those of a queue that does not do things at once. An update is written
+// over what it updates then where nothing but updates is computed from there on, and where all of it were copied else.
+Arena plan_arena(const Graph& graph, const LoweredGraph& lowered, const RunSizes& sizes, bool fails_late);
+Arena plan_arena(const Graph& graph, const LoweredGraph& lowered, bool fails_late = false);  // of constant shapes
 
 // Whether what the step's kernel trusts (kernels/kernel.h) is there before a run begins.
 bool trusts_given_values(const Graph& graph, const LoweredGraph& lowered, const Step& step);

@@ -79,8 +79,9 @@ void ArgumentPointers::find(size_t i, int position, const Found& found) {
   }
 }
 
-Buffer brought_here(const RunPlan& plan, const Buffer& plane, Queue& queue) {
-  Buffer copy = plan.device->allocate(plane.size());
+Buffer brought_here(const RunPlan& plan, const Buffer& plane, const Workspace& workspace) {
+  Buffer copy = workspace.allocate(plane.size());
+  Queue& queue = workspace.queue();
   if (plan.is_here(plane)) {
     queue.copy(copy.address(), plane.address(), plane.size());
     return copy;
@@ -92,11 +93,10 @@ Buffer brought_here(const RunPlan& plan, const Buffer& plane, Queue& queue) {
 }
 
 void ArgumentPointers::bind_inputs(const std::map<std::string, Tensor>& inputs, const InputViews& apart,
-                                   Workspace& workspace) const {
+                                   std::vector<Buffer>& copies, Workspace& workspace) const {
   Workspace::Bound& bound = workspace.bound;
   const Graph& graph = plan_.graph();
   bound.inputs.clear();
-  bound.copies.clear();
   for (ValueId v : graph.inputs()) {
     if (const auto view = apart.find(graph.value(v).label); view != apart.end()) {
       bound.inputs.push_back(view->second.first());
@@ -106,8 +106,7 @@ void ArgumentPointers::bind_inputs(const std::map<std::string, Tensor>& inputs, 
     const Tensor* given = plan_.sizes.known(v) ? nullptr : &inputs.at(graph.value(v).label);
     for (size_t p = 0; p < kPlanes; ++p) {
       const Buffer* plane = given ? given->buffers()[p] : nullptr;
-      if (plane && !plan_.is_here(*plane))
-        plane = &bound.copies.emplace_back(brought_here(plan_, *plane, workspace.queue()));
+      if (plane && !plan_.is_here(*plane)) plane = &copies.emplace_back(brought_here(plan_, *plane, workspace));
       bound.inputs.push_back(plane ? plane->address() : nullptr);
     }
   }
@@ -115,19 +114,19 @@ void ArgumentPointers::bind_inputs(const std::map<std::string, Tensor>& inputs, 
 
 // Pointers into the arena change only when it has moved or another executable ran in it; those into inputs and outputs
 // with every run.
-void ArgumentPointers::bind(const StepCalls& calls, const std::map<std::string, Tensor>& inputs,
+bool ArgumentPointers::bind(const StepCalls& calls, const std::map<std::string, Tensor>& inputs,
                             const InputViews& apart, std::span<const RunPlan::Planes> outputs,
-                            Workspace& workspace) const {
+                            std::vector<Buffer>& copies, Workspace& workspace) const {
   Workspace::Bound& bound = workspace.bound;
-  if (bound.executable != identity_) {
-    bound.executable = nullptr;
+  const std::shared_ptr<const void> last = std::move(bound.executable);
+  if (last != identity_) {
     bound.args = calls.args;
     bound.laid_out.clear();
+    bound.recording = nullptr;
     for (const ArenaPointer& p : arena_)
       bound.args[p.step].pointers[static_cast<size_t>(p.position)] = workspace.arena() + p.offset;
-    bound.executable = identity_;
   }
-  bind_inputs(inputs, apart, workspace);
+  bind_inputs(inputs, apart, copies, workspace);
   bound.outputs.clear();
   for (const RunPlan::Planes& output : outputs)
     for (const Buffer& plane : output) bound.outputs.push_back(plane.address());
@@ -141,6 +140,8 @@ void ArgumentPointers::bind(const StepCalls& calls, const std::map<std::string, 
     bound.args[p.step].pointers[static_cast<size_t>(p.position)] = workspace.host_part().arena() + p.offset;
   for (const CallerPointer& p : outputs_)
     bound.args[p.step].pointers[static_cast<size_t>(p.position)] = bound.outputs[p.which] + p.offset;
+  bound.executable = identity_;
+  return last == identity_;
 }
 
 }  // namespace hone

@@ -22,10 +22,11 @@ class ArgumentPointers {
   // this plan's alone) goes into `calls`, weights that runs lay out go to `weights`.
   void find(StepCalls& calls, SharedKernels& shared, OwnWeights& own, RunWeights& weights, const HostSteps& host_steps);
 
-  // The addresses of one run, into `workspace.bound`: copies of inputs that lie elsewhere are asked of its queue. Where
-  // that throws, nothing is bound. `apart`: where those inputs lie whose elements lie apart.
-  void bind(const StepCalls& calls, const std::map<std::string, Tensor>& inputs, const InputViews& apart,
-            std::span<const RunPlan::Planes> outputs, Workspace& workspace) const;
+  // The addresses of one run, into `workspace.bound`: copies of inputs that lie elsewhere are asked of its queue, and
+  // put into `copies`, which are kept until that is synchronised. Where that throws, nothing is bound. `apart`: where
+  // those inputs lie whose elements lie apart. Says whether the run before in the workspace was of these sizes, too.
+  bool bind(const StepCalls& calls, const std::map<std::string, Tensor>& inputs, const InputViews& apart,
+            std::span<const RunPlan::Planes> outputs, std::vector<Buffer>& copies, Workspace& workspace) const;
 
  private:
   struct ArenaPointer {
@@ -41,7 +42,8 @@ class ArgumentPointers {
   };
   struct Found;
   void find(size_t step, int position, const Found& found);
-  void bind_inputs(const std::map<std::string, Tensor>& inputs, const InputViews& apart, Workspace& workspace) const;
+  void bind_inputs(const std::map<std::string, Tensor>& inputs, const InputViews& apart, std::vector<Buffer>& copies,
+                   Workspace& workspace) const;
 
   const RunPlan& plan_;
   std::shared_ptr<const void> identity_ = std::make_shared<const char>();  // what a workspace knows this by
@@ -50,6 +52,6 @@ class ArgumentPointers {
 };
 
 // A copy on the device; of the host's memory it is whole when the queue is synchronised.
-Buffer brought_here(const RunPlan& plan, const Buffer& plane, Queue& queue);
+Buffer brought_here(const RunPlan& plan, const Buffer& plane, const Workspace& workspace);
 
 }  // namespace hone

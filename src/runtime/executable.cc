@@ -1,12 +1,12 @@
 #include "runtime/executable.h"
 
-#include "base/clock.h"
 #include "base/stop.h"
 #include "base/threads.h"
 #include "runtime/check_finite.h"
 #include "runtime/drained.h"
 #include "runtime/memory_needs.h"
 #include "runtime/run_outputs.h"
+#include "runtime/step_times.h"
 
 namespace hone {
 
@@ -18,10 +18,12 @@ Executable::Executable(std::shared_ptr<PreparedGraph> prepared, RunSizes sizes, 
       run_weights_(*plan_, shared),
       pointers_(*plan_),
       scratch_areas_(shared.device->scratch_areas(shared.threads)),
-      generation_(shared.generation) {
+      generation_(shared.generation),
+      compiler_(shared.compiler) {
   require_memory_for_runs(*plan_, calls_, shared, own_weights_, host_steps_, scratch_areas_, held);
   calls_.find_code(*plan_, shared);
   pointers_.find(calls_, shared, own_weights_, run_weights_, host_steps_);
+  if (!plan_->on_host) stretches_ = stretches_of(*plan_, calls_, run_weights_);
 }
 
 void Executable::reserve(Workspace& workspace) const {
@@ -32,7 +34,8 @@ void Executable::reserve(Workspace& workspace) const {
 // The steps of one run, whose arguments are bound.
 class Executable::Run {
  public:
-  Run(const Executable& executable, const NamedTensors& inputs, Workspace& workspace, const Watch& watch)
+  Run(const Executable& executable, const NamedTensors& inputs, Workspace& workspace, const Watch& watch,
+      Recording* recording)
       : plan_(*executable.plan_),
         calls_(executable.calls_),
         host_steps_(executable.host_steps_),
@@ -40,28 +43,47 @@ class Executable::Run {
         inputs_(inputs),
         workspace_(workspace),
         watch_(watch),
+        recording_(recording),
+        times_(workspace.queue(), watch.profile),
         scratch_(workspace.scratch(executable.scratch_areas_)),
         written_(plan_.written.begin()) {}
 
   void steps() {
-    const size_t count = calls_.ready.size();
     for (size_t i : calls_.checked_first) check_operands(i);
-    if (watch_.profile && watch_.profile->marks_ns.empty()) mark();
-    for (size_t i = 0; i < count; ++i) {
-      if (i < plan_.arena.first_overwriting) workspace_.check_step();
-      else if (!overwriting_) overwriting_.emplace();
-      weights_.lay_out_computed(i, workspace_);
-      compute(i);
-      if (watch_.profile) mark();
-      if (watch_.written && plan_.on_host) tell_of_written(i);
-      if (watch_.check) require_finite_results(plan_.lowered.steps[i]);
+    times_.begin();
+    size_t next = 0;
+    for (Recording::Steps& stretch : recording_ ? recording_->stretches() : std::span<Recording::Steps>()) {
+      steps(next, stretch.begin);
+      enter(stretch.begin);
+      stretch.run(workspace_.bound.args, workspace_.queue());
+      next = stretch.end;
     }
+    steps(next, calls_.ready.size());
+    times_.finish();
   }
 
   // Whether it has begun to: a device may fail even then.
   bool overwrites() const { return overwriting_.has_value(); }
 
  private:
+  void steps(size_t begin, size_t end) {
+    for (size_t i = begin; i < end; ++i) {
+      enter(i);
+      weights_.lay_out_computed(i, workspace_);
+      compute(i);
+      times_.end_step();
+      if (watch_.written && plan_.on_host) tell_of_written(i);
+      if (watch_.check) require_finite_results(plan_.lowered.steps[i]);
+    }
+  }
+
+  void enter(size_t i) {
+    if (i < plan_.arena.first_overwriting) return workspace_.check_step();
+    if (overwriting_) return;
+    workspace_.queue().synchronise();  // what fails of the steps before has changed nothing
+    overwriting_.emplace();
+  }
+
   void check_operands(size_t i) const {
     check_trusted(plan_, plan_.lowered.steps[i], workspace_.bound.args[i], RunValues(plan_, workspace_));
   }
@@ -74,11 +96,6 @@ class Executable::Run {
     if (ready.how == StepCalls::How::checked) check_operands(i);
     if (plan_.lowered.steps[i].on_host()) return host_steps_.run(i, ready, workspace_);
     workspace_.queue().launch(ready.code, workspace_.bound.args[i], ready.call, scratch_);
-  }
-
-  void mark() const {
-    workspace_.queue().synchronise();
-    watch_.profile->marks_ns.push_back(steady_ns());
   }
 
   void tell_of_written(size_t step) {
@@ -104,23 +121,36 @@ class Executable::Run {
   const NamedTensors& inputs_;
   Workspace& workspace_;
   const Watch& watch_;
+  Recording* const recording_;  // null: all launches are asked for one by one
+  StepTimes times_;
   const std::span<std::byte* const> scratch_;
   std::vector<RunPlan::Written>::const_iterator written_;
   std::optional<Unstoppable> overwriting_;  // from the first step that does so
 };
 
+std::unique_ptr<Recording> Executable::recording(Workspace& workspace) const {
+  if (workspace.bound.recording) return std::move(workspace.bound.recording);
+  return std::make_unique<Recording>(stretches_, calls_, workspace.bound.args, workspace.scratch(scratch_areas_),
+                                     compiler_, workspace.queue());
+}
+
 std::vector<Tensor> Executable::run(const NamedTensors& inputs, const InputViews& apart, NamedTensors* lent,
                                     const OutputViews& views, Workspace& workspace, const Watch& watch) const {
   const Busy busy;
   std::vector<RunPlan::Planes> memory;
+  std::vector<Buffer> copies;                // of inputs, on the device
+  std::unique_ptr<Recording> replayed;       // goes where the run fails: what the queue has seen of it is not known
   const Drained drained(workspace.queue());  // before what it reads and writes goes
   place_outputs(*plan_, inputs, watch.check ? nullptr : lent, views, workspace, memory);
-  pointers_.bind(calls_, inputs, apart, memory, workspace);
+  const bool is_known = pointers_.bind(calls_, inputs, apart, memory, copies, workspace);
   run_weights_.lay_out_kept(inputs, workspace);
-  Run run(*this, inputs, workspace, watch);
+  if (is_known && !stretches_.empty() && !watch.profile && !watch.check) replayed = recording(workspace);
+  Run run(*this, inputs, workspace, watch, replayed.get());
   try {
     run.steps();
-    return results_of_run(*plan_, memory, views, workspace);
+    std::vector<Tensor> results = results_of_run(*plan_, memory, views, workspace);
+    if (replayed) workspace.bound.recording = std::move(replayed);
+    return results;
   } catch (const DeviceLost&) {  // what lay there is of a generation that is over
     throw;
   } catch (...) {

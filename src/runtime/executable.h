@@ -8,6 +8,7 @@
 #include "runtime/host_steps.h"
 #include "runtime/input_view.h"
 #include "runtime/output_view.h"
+#include "runtime/recording.h"
 #include "runtime/run_plan.h"
 #include "runtime/run_weights.h"
 #include "runtime/session.h"
@@ -52,6 +53,8 @@ class Executable {
 
  private:
   class Run;
+  std::unique_ptr<Recording> recording(Workspace& workspace) const;  // what is there, or a new one
+
   std::shared_ptr<const RunPlan> plan_;  // that the others refer to
   StepCalls calls_;
   HostSteps host_steps_;
@@ -60,6 +63,8 @@ class Executable {
   ArgumentPointers pointers_;
   int scratch_areas_;
   uint64_t generation_;  // of the device's memory that it is for
+  std::shared_ptr<const Compiler> compiler_;
+  std::vector<Stretch> stretches_;  // that queues replay; the host's replay none
 };
 
 }  // namespace hone

@@ -25,8 +25,8 @@ struct StepProfile {
   bool on_host() const { return !why_on_host.empty(); }
 };
 
-// Times of one run, in nanoseconds of steady_ns(). Taking them costs a reading of the clock per step; what the steps
-// are was written down when they were compiled.
+// Times of one run, in nanoseconds of steady_ns(). Taking them costs an event of the queue per step, on the host
+// a reading of the clock; what the steps are was written down when they were compiled.
 struct RunProfile {
   std::span<const StepProfile> steps;  // in the order they ran in
   std::shared_ptr<const void> owner;   // keeps `steps`

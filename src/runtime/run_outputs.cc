@@ -1,45 +1,48 @@
 #include "runtime/run_outputs.h"
 
 #include "runtime/argument_pointers.h"
+#include "runtime/drained.h"
 #include "runtime/run_values.h"
 
 namespace hone {
 namespace {
 
 // Of an update, over what it updates.
-void updated_memory(const RunPlan& plan, const Tensor& updated, bool is_lent, Queue& queue, RunPlan::Planes& planes) {
+void updated_memory(const RunPlan& plan, const Tensor& updated, bool is_lent, const Workspace& workspace,
+                    RunPlan::Planes& planes) {
   for (size_t p = 0; p < kPlanes; ++p) {
     const Buffer& plane = *updated.buffers()[p];
     const bool stays = is_lent && plan.is_here(plane) && plane.is_unique();
-    planes[p] = stays || plane.size() == 0 ? plane : brought_here(plan, plane, queue);
+    planes[p] = stays || plane.size() == 0 ? plane : brought_here(plan, plane, workspace);
   }
 }
 
 // Where the caller wants it, as far as the device can write there.
-Buffer viewed_memory(const RunPlan& plan, ValueId v, const OutputView& view) {
+Buffer viewed_memory(const RunPlan& plan, ValueId v, const OutputView& view, const Workspace& workspace) {
   const bool is_apart = plan.strides_of(v).has_value();
   CHECK(view.strides.has_value() == is_apart);
   if (is_apart) return Buffer(nullptr, view.bytes.subspan(static_cast<size_t>(view.first() - view.bytes.data())));
-  return plan.on_host ? Buffer(nullptr, view.bytes) : plan.device->allocate(view.bytes.size());
+  return plan.on_host ? Buffer(nullptr, view.bytes) : workspace.allocate(view.bytes.size());
 }
 
-// To where the caller wants it, or memory of its own.
-RunPlan::Planes read_planes(const RunPlan::Planes& memory, const OutputView* view, Queue& queue) {
-  RunPlan::Planes planes;
+// To where the caller wants it, or memory of its own: into `planes`, which are kept until the queue is synchronised.
+void read_planes(const RunPlan::Planes& memory, const OutputView* view, Queue& queue, RunPlan::Planes& planes) {
   for (size_t p = 0; p < kPlanes; ++p) {
     const std::span<std::byte> to = view && p == 0 ? view->bytes : std::span<std::byte>();
     planes[p] = to.empty() ? Buffer::uninitialised(memory[p].size()) : Buffer(nullptr, to);
     queue.read(memory[p].address(), to.empty() ? planes[p].mutable_bytes() : to);
   }
-  return planes;
 }
 
+// `read`: null where outputs stay where they are computed.
 Tensor computed_output(const RunPlan& plan, const Output& output, const RunPlan::Planes& memory,
-                       const OutputViews& given, Queue& queue) {
-  const auto view = given.find(output.label);
-  const bool stays = plan.on_host || output.updates != kNone;
-  Tensor result = plan.tensor_of(
-      output.value, stays ? memory : read_planes(memory, view == given.end() ? nullptr : &view->second, queue));
+                       const OutputViews& given, Queue& queue, RunPlan::Planes* read) {
+  const bool stays = !read || output.updates != kNone;
+  if (!stays) {
+    const auto view = given.find(output.label);
+    read_planes(memory, view == given.end() ? nullptr : &view->second, queue, *read);
+  }
+  Tensor result = plan.tensor_of(output.value, stays ? memory : *read);
   if (!result.is_packed() || output.updates != kNone) return result;
   queue.synchronise();
   return unpack(result);
@@ -65,7 +68,7 @@ void place_outputs(const RunPlan& plan, const std::map<std::string, Tensor>& inp
   const Graph& graph = plan.graph();
   memory.resize(graph.outputs().size());
   for (const auto& [output, input] : plan.arena.overwritten)
-    updated_memory(plan, inputs.at(graph.value(input).label), lent != nullptr, workspace.queue(), memory[output]);
+    updated_memory(plan, inputs.at(graph.value(input).label), lent != nullptr, workspace, memory[output]);
   for (const Output& output : graph.outputs())
     if (const auto view = given.find(output.label); view != given.end())
       check_fits(view->first, view->second, graph.type(output.value).dtype, plan.sizes.shape(output.value));
@@ -73,11 +76,11 @@ void place_outputs(const RunPlan& plan, const std::map<std::string, Tensor>& inp
     if (memory[i][0].size() > 0) continue;
     const ValueId v = graph.outputs()[i].value;
     if (const auto view = given.find(graph.outputs()[i].label); view != given.end()) {
-      memory[i][0] = viewed_memory(plan, v, view->second);
+      memory[i][0] = viewed_memory(plan, v, view->second, workspace);
       continue;
     }
     const PlaneSizes sizes = plan.sizes_of(v);
-    for (size_t p = 0; p < kPlanes; ++p) memory[i][p] = plan.device->allocate(static_cast<size_t>(sizes[p]));
+    for (size_t p = 0; p < kPlanes; ++p) memory[i][p] = workspace.allocate(static_cast<size_t>(sizes[p]));
   }
 }
 
@@ -100,13 +103,17 @@ std::vector<Tensor> results_of_run(const RunPlan& plan, std::span<const RunPlan:
   const RunValues values(plan, workspace);
   std::vector<Tensor> results;
   results.reserve(plan.graph().outputs().size());
+  std::vector<RunPlan::Planes> read(plan.on_host ? 0 : plan.graph().outputs().size());
+  const Drained drained(workspace.queue());  // before these go
   for (size_t i = 0; i < plan.graph().outputs().size(); ++i) {
     const Output& output = plan.graph().outputs()[i];
     const RunPlan::Place& place = plan.place(output.value);
     const bool is_own = place.kind == RunPlan::Place::Kind::output && static_cast<size_t>(place.offset) == i;
     if (!is_own) results.push_back(copied_output(plan, output, values));
     else if (plan.strides_of(output.value)) results.emplace_back();  // only the caller knows what else lies there
-    else results.push_back(computed_output(plan, output, memory[i], given, workspace.queue()));
+    else
+      results.push_back(
+          computed_output(plan, output, memory[i], given, workspace.queue(), read.empty() ? nullptr : &read[i]));
   }
   workspace.queue().synchronise();
   return results;

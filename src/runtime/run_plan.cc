@@ -42,7 +42,7 @@ void RunPlan::place_values() {
   for (const Step& step : lowered.steps)
     for (ValueId v : step->reads)
       if (graph.constant(holder(v))) places[static_cast<size_t>(holder(v))] = {Place::Kind::constant, 0};
-  arena = plan_arena(graph, lowered, sizes);
+  arena = plan_arena(graph, lowered, sizes, !on_host);
   shared_offset = arena.bytes;
   for (const Step& step : lowered.steps)
     arena.bytes = std::max(arena.bytes, checked_add(shared_offset, step.shared_bytes));

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "runtime/drained.h"
 #include "runtime/strided.h"
 
 namespace hone {
@@ -34,6 +35,7 @@ Tensor RunValues::view(ValueId v) const {
   }
   const PlaneSizes sizes = plan_.sizes_of(v);
   RunPlan::Planes planes;
+  const Drained drained(workspace_.queue());  // before these go
   for (size_t p = 0; p < kPlanes; ++p) {
     if (sizes[p] == 0 && p > 0) continue;
     std::byte* const from = address(v, p);

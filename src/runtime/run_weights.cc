@@ -57,16 +57,20 @@ void RunWeights::lay_out_computed(size_t step, Workspace& workspace) const {
   for (auto each = first; each != laid_out_.end() && each->step == step; ++each) {
     if (each->is_kept) continue;
     Buffer& panels = workspace.bound.laid_out[static_cast<size_t>(each - laid_out_.begin())];
-    put(*each, panels, plan_.seen_as(each->seen, RunValues(plan_, workspace).view(each->value)), workspace.queue());
+    put(*each, panels, plan_.seen_as(each->seen, RunValues(plan_, workspace).view(each->value)), workspace);
     point(*each, panels, workspace);
   }
 }
 
-void RunWeights::put(const LaidOut& each, Buffer& panels, const Tensor& value, Queue&) const {
+void RunWeights::put(const LaidOut& each, Buffer& panels, const Tensor& value, const Workspace& workspace) const {
   const Step& step = plan_.lowered.steps[each.step];
   const Device& device = plan_.device_of(step);
-  if (!device.is_host()) panels = plan_.device->copied(lay_out(device, *step.plan, value, plan_.threads));
-  else if (panels.size() == 0) panels = lay_out(device, *step.plan, value, plan_.threads);
+  if (!device.is_host()) {
+    const Buffer laid_out = lay_out(device, *step.plan, value, plan_.threads);
+    if (panels.size() == 0) panels = workspace.allocate(laid_out.size());
+    workspace.queue().write(panels.address(), laid_out.bytes());
+    workspace.queue().synchronise();  // before what lies on the host goes
+  } else if (panels.size() == 0) panels = lay_out(device, *step.plan, value, plan_.threads);
   else prepacking(device, *step.plan).lay_out(device, *step.plan, value, plan_.threads, panels.address());
 }
 

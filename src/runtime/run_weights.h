@@ -31,7 +31,7 @@ class RunWeights {
     ValueId seen;   // what the node reads: the value, or a view of it
     bool is_kept;   // by the store of parameters
   };
-  void put(const LaidOut& each, Buffer& panels, const Tensor& value, Queue& queue) const;
+  void put(const LaidOut& each, Buffer& panels, const Tensor& value, const Workspace& workspace) const;
   void point(const LaidOut& each, const Buffer& panels, Workspace& workspace) const;
 
   const RunPlan& plan_;

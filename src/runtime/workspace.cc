@@ -22,11 +22,12 @@ std::string text_of(int64_t bytes) { return human_bytes(static_cast<double>(byte
 void Workspace::renew(const std::shared_ptr<Device>& device, uint64_t generation) {
   bound = {};
   arena_buffer_ = {}, scratch_buffers_.clear(), scratch_.clear();
-  queue_ = nullptr, device_ = nullptr;
+  pool_ = nullptr, queue_ = nullptr, device_ = nullptr;
   std::unique_ptr<Queue> queue = device->make_queue();
   if (device->generation() != generation)
     throw DeviceLost(
         fmt::format("device {} lost its memory while a run was made ready; the next run works", device->name()));
+  if (!device->is_host()) pool_ = std::make_shared<BufferPool>(device);
   queue_ = std::move(queue), device_ = device, generation_ = generation;
 }
 

@@ -11,6 +11,8 @@
 #include "device/device.h"
 #include "ir/tensor.h"
 #include "kernels/kernel.h"
+#include "runtime/buffer_pool.h"
+#include "runtime/recording.h"
 
 namespace hone {
 
@@ -29,17 +31,9 @@ class Workspace {
     return std::span(scratch_).first(static_cast<size_t>(threads));
   }
   Queue& queue() const { return *queue_; }
-
-  // Kernels' arguments by step, with addresses in this arena, and the bytes of the inputs and outputs. They stay for
-  // the next run of the same executable, unless the arena moves.
-  struct Bound {
-    std::shared_ptr<const void> executable;  // Executable::identity()
-    std::vector<KernelArgs> args;
-    std::vector<const std::byte*> inputs;  // kPlanes of each
-    std::vector<std::byte*> outputs;       // likewise: where they are computed; null: elsewhere
-    std::vector<Buffer> copies;            // of inputs, on the device
-    std::vector<Buffer> laid_out;          // weights that runs lay out
-  } bound;
+  // Of the device, for an input or an output: uninitialised. Memory that is not the host's is that of earlier runs,
+  // where they have left some.
+  Buffer allocate(size_t bytes) const { return pool_ ? pool_->take(bytes) : device_->allocate(bytes); }
 
   bool begin();  // false: a run is under way
   void end() { state_.store(State::idle, std::memory_order_release); }
@@ -61,11 +55,24 @@ class Workspace {
   std::shared_ptr<Device> device_;  // whose memory this is
   uint64_t generation_ = 0;         // of that memory: in a later one the queue throws
   std::unique_ptr<Queue> queue_;
+  std::shared_ptr<BufferPool> pool_;  // null: the device's memory is the host's
   Buffer arena_buffer_;
   std::vector<Buffer> scratch_buffers_;
   std::byte* arena_ = nullptr;
   std::vector<std::byte*> scratch_;
   std::unique_ptr<Workspace> host_part_;
+
+ public:
+  // Kernels' arguments by step, with addresses in this arena, and the bytes of the inputs and outputs. They stay for
+  // the next run of the same executable, unless the arena moves. Last: what it has goes before the queue.
+  struct Bound {
+    std::shared_ptr<const void> executable;  // ArgumentPointers::identity_; null: nothing is bound
+    std::vector<KernelArgs> args;
+    std::vector<const std::byte*> inputs;  // kPlanes of each
+    std::vector<std::byte*> outputs;       // likewise: where they are computed; null: elsewhere
+    std::vector<Buffer> laid_out;          // weights that runs lay out
+    std::unique_ptr<Recording> recording;  // of a run like the last one that came to its end; null: there is none
+  } bound;
 };
 
 }  // namespace hone

@@ -3,6 +3,8 @@
 // were seen before takes: no allocation, and one replay.
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "device/device_lost.h"
 #include "device/steps/device.h"
 #include "runtime/session.h"
@@ -48,9 +50,10 @@ std::vector<float> counted(float runs) {
   return y;
 }
 
-NamedTensors inputs() {
-  return {{"i", Tensor::of<int64_t>({2}, {2, 0})}, {"x", Tensor::of<float>({2, 2}, {1, 1, 1, 1})}};
+NamedTensors inputs(float x = 1) {
+  return {{"i", Tensor::of<int64_t>({2}, {2, 0})}, {"x", Tensor::of<float>({2, 2}, {x, x, x, x})}};
 }
+std::vector<float> y_of(float x) { return {23 + 4 * x, 34 + 6 * x, 7 + 4 * x, 10 + 6 * x}; }
 
 // Everything that lies on the device belongs to this, but for the device.
 struct Model {
@@ -120,8 +123,8 @@ TEST(StepsSession, EveryLaunchMayFailLate) {
   }
 }
 
-// State is what it was before the run that failed, unless that had begun to write over it: then nobody has it any more.
-TEST(StepsSession, ARunThatFailsLateLeavesStateAsItWasOrNamesIt) {
+// State is what it was before the run that failed.
+TEST(StepsSession, ARunThatFailsLateLeavesStateAsItWas) {
   const int64_t launches = launches_of(kCounting);
   for (int64_t n = 0; n < launches; ++n) {
     SCOPED_TRACE(fmt::format("launch {}", n));
@@ -131,22 +134,14 @@ TEST(StepsSession, ARunThatFailsLateLeavesStateAsItWasOrNamesIt) {
       for (float runs : {1.0f, 2.0f, 3.0f}) {
         device->probe().fail_after = n;
         EXPECT_NE(error_of([&] { model.run(); }), "");
-        std::vector<float> y;
-        const std::string lost = error_of([&] { y = model.run(); });
-        EXPECT_TRUE(lost.empty() || runs > 1) << lost;  // the graph has what it begins as
-        if (!lost.empty()) {
-          EXPECT_NE(lost.find("state is lost: \"runs\" (a run that failed"), std::string::npos) << lost;
-          EXPECT_EQ(error_of([&] { model.context.state("runs"); }).find("this state is lost"), 0u);
-          model.context.set_state("runs", Tensor::of<float>({1}, {runs - 1}));
-          y = model.run();
-        }
-        EXPECT_EQ(y, counted(runs));
+        EXPECT_EQ(model.run(), counted(runs));
       }
     }
     EXPECT_EQ(device->memory().blocks(), 0);
   }
 }
 
+// What nothing but updates is computed behind.
 TEST(StepsSession, ValuesThatAFailedRunBeganToWriteOverAreNamedUntilTheyAreSet) {
   const auto device = std::make_shared<StepsDevice>();
   Model model(device, R"(graph step {
@@ -288,6 +283,47 @@ TEST(StepsSession, RunsOfKnownSizesAllocateNothingAndAreReplayed) {
   for (int run = 0; run < 3; ++run) EXPECT_EQ(model.run(), kY);
   EXPECT_EQ(device->memory().takes() - takes, 0);
   EXPECT_GE(device->probe().replays - replays, 3);
+}
+
+// Also where their memory lies elsewhere than at the run before, and behind one that has failed.
+TEST(StepsSession, ReplaysReadTheInputsOfTheirRun) {
+  const auto device = std::make_shared<StepsDevice>();
+  Model model(device, kModel);
+  const auto y = [&](float x) { return model.session->run(model.context, inputs(x))[0].to_floats(); };
+  for (float x : {1.0f, 2.0f, 3.0f, 4.0f}) EXPECT_EQ(y(x), y_of(x));
+  for (int64_t n : {0, 1, 2}) {
+    device->probe().fail_after = n;
+    EXPECT_NE(error_of([&] { y(5); }), "");
+    for (float x : {6.0f, 7.0f, 8.0f}) EXPECT_EQ(y(x), y_of(x));
+  }
+}
+
+TEST(StepsSession, AContextThatReplaysMayOutliveItsSession) {
+  const auto device = std::make_shared<StepsDevice>();
+  {
+    Context context;
+    for (int session = 0; session < 2; ++session) {
+      Model model(device, kModel);
+      for (int run = 0; run < 3; ++run)
+        EXPECT_EQ(model.session->run(context, inputs())[0].to_floats(), kY) << "session " << session;
+    }
+    EXPECT_GE(device->probe().replays, 4);
+  }
+  EXPECT_EQ(device->memory().blocks(), 0);
+}
+
+TEST(StepsSession, EventsTimeTheStepsOfARun) {
+  const auto device = std::make_shared<StepsDevice>();
+  Model model(device, kModel);
+  for (int run = 0; run < 3; ++run) {
+    RunProfile profile;
+    EXPECT_EQ(model.session->run(model.context, inputs(), &profile)[0].to_floats(), kY);
+    ASSERT_EQ(profile.marks_ns.size(), profile.steps.size() + 1);
+    EXPECT_TRUE(std::ranges::is_sorted(profile.marks_ns));
+    EXPECT_LE(profile.begin_ns, profile.marks_ns.front());
+    EXPECT_LT(profile.marks_ns.front(), profile.marks_ns.back());
+    EXPECT_LE(profile.marks_ns.back(), profile.end_ns);
+  }
 }
 
 TEST(StepsSession, UpdatesAllocateNothingInTheLongRun) {

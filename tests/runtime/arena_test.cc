@@ -11,9 +11,9 @@ namespace {
 
 constexpr int64_t kBytes = 32 * 64 * 4;  // of the graphs' f32[32,64]
 
-Arena arena_of(const Graph& graph) {
+Arena arena_of(const Graph& graph, bool fails_late = false) {
   const Graph fixed = specialised_parts(graph, {}).head;
-  return plan_arena(fixed, lower(fixed, {}));
+  return plan_arena(fixed, lower(fixed, {}), fails_late);
 }
 
 // In one piece and in several, on both the first and the second run.
@@ -124,6 +124,45 @@ TEST(Arena, InputsAreNeverWrittenOver) {
   })");
   EXPECT_EQ(arena_of(graph).in_place, 0);
   expect_right(graph);
+}
+
+TEST(Arena, UpdatesAreWrittenOverWhatTheyUpdateWhereNothingElseCanFailBehind) {
+  const Graph last = parse(R"(graph g {
+    %x : f32[32,64] = input "x"
+    %m : f32[32,64] = state "m"
+    %a = softmax %x
+    %m2 = add %m, %x
+    update %m = %m2
+    return %a as "a"
+  })");
+  const Graph first = parse_seeded(R"(graph g {
+    %x : f32[32,64] = input "x"
+    %m : f32[32,64] = state "m"
+    %w : f32[64,64] = const "w"
+    %m2 = add %m, %x
+    %p = linear %m2, %w
+    update %m = %m2
+    return %p as "p"
+  })");
+  for (bool fails_late : {false, true}) {
+    EXPECT_EQ(arena_of(last, fails_late).overwritten.size(), 1u);
+    EXPECT_EQ(arena_of(first, fails_late).overwritten.size(), fails_late ? 0u : 1u);
+  }
+}
+
+TEST(Arena, PagesAreWrittenOverWhereverRowsAreAppended) {
+  const Graph graph = parse(R"(graph cache {
+    %rows : f32[1,1,32] = input "rows"
+    %kv : mxint8[2,4,32] = state "kv"
+    %table : i64[1,1] = state "table"
+    %lengths : i64[1] = state "lengths"
+    %new = quantize %rows {format=mxint8}
+    %kv2 = cache_append %kv, %new, %table, %lengths
+    %read = gather %kv2, %table
+    update %kv = %kv2
+    return %read as "read"
+  })");
+  for (bool fails_late : {false, true}) EXPECT_EQ(arena_of(graph, fails_late).overwritten.size(), 1u);
 }
 
 }  // namespace
