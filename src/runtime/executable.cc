@@ -151,6 +151,8 @@ std::vector<Tensor> Executable::run(const NamedTensors& inputs, const InputViews
     std::vector<Tensor> results = results_of_run(*plan_, memory, views, workspace);
     if (replayed) workspace.bound.recording = std::move(replayed);
     return results;
+  } catch (const DeviceLost&) {  // what lay there is of a generation that is over
+    throw;
   } catch (...) {
     if (lent && run.overwrites()) drop_overwritten(*plan_, memory, *lent);
     throw;

@@ -42,8 +42,8 @@ std::vector<Tensor> Session::Impl::told_run(const NamedTensors& given, const Upd
   return run(given, {{}, {}, nullptr, {}}, {.written = &written}, context);
 }
 
-// The stages are taken before what is held: values in a later generation of the device's memory end the run before it
-// looks at them (Workspace::reserve()).
+// The stages are taken before what is held. So values are of the generation of the device's memory that the run works
+// in, or of a later one: then its queue, which all goes through, throws DeviceLost.
 std::vector<Tensor> Session::Impl::run(const NamedTensors& given, const Views& views, const RunNotes& notes,
                                        Context* context) {
   const RunPool::Run run(pool, context ? context->workspace_.get() : nullptr);

@@ -141,6 +141,44 @@ TEST(StepsSession, ARunThatFailsLateLeavesStateAsItWas) {
   }
 }
 
+// What nothing but updates is computed behind.
+TEST(StepsSession, ValuesThatAFailedRunBeganToWriteOverAreNamedUntilTheyAreSet) {
+  const auto device = std::make_shared<StepsDevice>();
+  Model model(device, R"(graph step {
+    %g : f32[2] = input "g"
+    %w : f32[2] = param "w" {0, 10}
+    %m : f32[2] = state "m" {0, 0}
+    %m2 = add %m, %g
+    %w2 = sub %w, %m2
+    update %w = %w2
+    update %m = %m2
+    return
+  })");
+  Session& session = *model.session;
+  const auto run = [&] { session.run(model.context, {{"g", Tensor::of<float>({2}, {1, 2})}}); };
+  const auto failing_run = [&](int64_t launches) {
+    device->probe().fail_after = launches;
+    EXPECT_NE(error_of(run).find("kernel of the steps device failed"), std::string::npos);
+  };
+  failing_run(0);  // copies of what the graph begins with were written over
+  EXPECT_EQ(session.parameter("w").to_floats(), (std::vector<float>{0, 10}));
+  device->probe().fail_after = 1000;
+  run();
+  const int64_t launches = 1000 - device->probe().fail_after;
+  EXPECT_EQ(session.parameter("w").to_floats(), (std::vector<float>{-1, 8}));
+  failing_run(launches - 1);
+  for (const std::string& error : {error_of(run), error_of([&] { session.parameter("w"); })})
+    EXPECT_NE(error.find("lost: \"w\" (a run that failed had begun to write over it)"), std::string::npos) << error;
+  session.set_parameters({{"w", Tensor::of<float>({2}, {5, 5})}});
+  for (const std::string& error : {error_of(run), error_of([&] { model.context.state("m"); })})
+    EXPECT_NE(error.find("lost: \"m\" (a run that failed had begun to write over it)"), std::string::npos) << error;
+  EXPECT_EQ(session.parameter("w").to_floats(), (std::vector<float>{5, 5}));
+  model.context.set_state("m", Tensor::of<float>({2}, {1, 1}));
+  run();
+  EXPECT_EQ(model.context.state("m").to_floats(), (std::vector<float>{2, 3}));
+  EXPECT_EQ(session.parameter("w").to_floats(), (std::vector<float>{3, 2}));
+}
+
 TEST(StepsSession, MakesAnewWhatWasLostInARun) {
   const int64_t launches = launches_of(kModel);
   for (int64_t n = 0; n < launches; ++n) {
@@ -177,6 +215,64 @@ TEST(StepsSession, NamesTheStateThatWasLost) {
   EXPECT_NE(error.find("runs"), std::string::npos) << error;
   model.context.set_state("runs", Tensor::of<float>({1}, {7}));
   EXPECT_EQ(model.run(), counted(8));
+}
+
+TEST(StepsSession, StateBeginsAnewWhenItIsClearedAfterALoss) {
+  const auto device = std::make_shared<StepsDevice>();
+  Model model(device, kCounting);
+  for (float runs : {1.0f, 2.0f}) EXPECT_EQ(model.run(), counted(runs));
+  device->memory().lose();
+  EXPECT_NE(error_of([&] { model.run(); }), "");
+  model.context.clear_state();
+  for (float runs : {1.0f, 2.0f}) EXPECT_EQ(model.run(), counted(runs));
+}
+
+TEST(StepsSession, NamesTheParametersThatWereLost) {
+  const auto device = std::make_shared<StepsDevice>();
+  Model model(device, R"(graph training {
+    %x : f32[2] = input "x"
+    %kept : f32[2] = param "kept" {10, 10}
+    %w : f32[2] = param "w" {1, 2}
+    %w2 = add %w, %x
+    %y = mul %w2, %kept
+    update %w = %w2
+    return %y as "y"
+  })");
+  const auto run = [&] {
+    return model.session->run(model.context, {{"x", Tensor::of<float>({2}, {1, 1})}})[0].to_floats();
+  };
+  EXPECT_EQ(run(), (std::vector<float>{20, 30}));
+  device->memory().lose();
+  for (const std::string& error : {error_of(run), error_of([&] { model.session->parameter("w"); })}) {
+    EXPECT_NE(error.find("lost: \"w\" (device steps lost its memory"), std::string::npos) << error;
+    EXPECT_EQ(error.find("kept"), std::string::npos) << error;
+  }
+  EXPECT_EQ(model.session->parameter("kept").to_floats(), (std::vector<float>{10, 10}));
+  model.session->set_parameters({{"w", Tensor::of<float>({2}, {2, 3})}});
+  EXPECT_EQ(run(), (std::vector<float>{30, 40}));
+}
+
+// Each finds out for itself.
+TEST(StepsSession, AllSessionsAndContextsOfADeviceAreRepaired) {
+  const auto device = std::make_shared<StepsDevice>();
+  {
+    Model one(device, kModel), other(device, kModel);
+    Context further;
+    const auto run_further = [&](Model& model) { return model.session->run(further, inputs())[0].to_floats(); };
+    for (int round = 0; round < 3; ++round) {
+      EXPECT_EQ(one.run(), kY);
+      EXPECT_EQ(other.run(), kY);
+      EXPECT_EQ(run_further(one), kY);
+      EXPECT_EQ(run_further(other), kY);
+      EXPECT_EQ(one.session->run(inputs())[0].to_floats(), kY);
+      if (round == 0) device->memory().lose();
+      if (round == 1) {
+        device->probe().lose_after = 0;
+        EXPECT_THROW(one.run(), DeviceLost);
+      }
+    }
+  }
+  EXPECT_EQ(device->memory().blocks(), 0);
 }
 
 TEST(StepsSession, RunsOfKnownSizesAllocateNothingAndAreReplayed) {
