@@ -118,8 +118,9 @@ bool ArgumentPointers::bind(const StepCalls& calls, const std::map<std::string, 
                             const InputViews& apart, std::span<const RunPlan::Planes> outputs,
                             std::vector<Buffer>& copies, Workspace& workspace) const {
   Workspace::Bound& bound = workspace.bound;
-  const std::shared_ptr<const void> last = std::move(bound.executable);
-  if (last != identity_) {
+  std::shared_ptr<const void> last = std::move(bound.executable);
+  const bool is_known = last == identity_;
+  if (!is_known) {
     bound.args = calls.args;
     bound.laid_out.clear();
     bound.recording = nullptr;
@@ -140,8 +141,9 @@ bool ArgumentPointers::bind(const StepCalls& calls, const std::map<std::string, 
     bound.args[p.step].pointers[static_cast<size_t>(p.position)] = workspace.host_part().arena() + p.offset;
   for (const CallerPointer& p : outputs_)
     bound.args[p.step].pointers[static_cast<size_t>(p.position)] = bound.outputs[p.which] + p.offset;
-  bound.executable = identity_;
-  return last == identity_;
+  if (!is_known) last = identity_;
+  bound.executable = std::move(last);
+  return is_known;
 }
 
 }  // namespace hone

@@ -23,7 +23,7 @@ Buffer BufferPool::take(size_t bytes) {
   if (bytes == 0) return {};
   const auto taken = std::make_shared<Taken>(*this);
   Blocks block = found(bytes);
-  if (block.empty()) block.push_back(allocated(bytes));
+  if (block.empty()) block.push_back(fresh(bytes));
   {
     const std::lock_guard lock(mutex_);
     taken_bytes_ += block.front().size();
@@ -48,7 +48,7 @@ BufferPool::Blocks BufferPool::found(size_t bytes) {
   return block;
 }
 
-Buffer BufferPool::allocated(size_t bytes) {
+Buffer BufferPool::fresh(size_t bytes) {
   try {
     return device_->allocate(bytes);
   } catch (const MemoryError&) {

@@ -14,16 +14,16 @@ class BufferPool : public std::enable_shared_from_this<BufferPool> {
  public:
   explicit BufferPool(std::shared_ptr<Device> device) : device_(std::move(device)) {}
 
-  // Uninitialised. What was given back and is at most twice as large is taken before new memory is. Throws MemoryError
-  // when there is none, even without what is free here. The last who has the buffer gives it back: then nothing of it
-  // may be under way.
+  // Uninitialised. What was given back and is at most twice as large is taken before new memory is. The last who has
+  // the buffer gives it back: then nothing of it may be under way.
   Buffer take(size_t bytes);
+  // Uninitialised, and not given back. Throws MemoryError when there is no more, even without what is free here.
+  Buffer fresh(size_t bytes);
 
  private:
   using Blocks = std::list<Buffer>;  // parts of it change hands without an allocation
   struct Taken;
   Blocks found(size_t bytes);  // none or one
-  Buffer allocated(size_t bytes);
   void give_back(Blocks& block) noexcept;
 
   const std::shared_ptr<Device> device_;

@@ -73,9 +73,9 @@ using UpdateWritten = std::function<void(const std::string& name, std::span<std:
 
 // All but construction, destruction and moving may be called by any number of threads at once.
 //
-// A run whose device loses its memory throws DeviceLost. The next one, and one that begins after a loss, makes anew what
-// was there; statistics() then begin anew, too. Parameters and state that were there alone are lost: reading them, by a
-// run or by name, is an Error that names them, until they are set.
+// A run whose device loses its memory throws DeviceLost. The next one, and one that begins after a loss, makes anew
+// what was there; statistics() then begin anew, too. Parameters and state that were there alone are lost: reading them,
+// by a run or by name, is an Error that names them, until they are set.
 class Session {
  public:
   Session(Graph graph, SessionOptions options);

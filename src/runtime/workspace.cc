@@ -8,10 +8,11 @@ namespace {
 
 int64_t size_of(const Buffer& buffer) { return static_cast<int64_t>(buffer.size()); }
 
-void grow(Device& device, Buffer& buffer, int64_t bytes) {
+// `pool`: null where the memory is the host's.
+void grow(BufferPool* pool, Buffer& buffer, int64_t bytes) {
   if (size_of(buffer) >= bytes) return;
   buffer = Buffer();  // the old one goes first
-  buffer = device.is_host() ? Buffer(static_cast<size_t>(bytes)) : device.allocate(static_cast<size_t>(bytes));
+  buffer = pool ? pool->fresh(static_cast<size_t>(bytes)) : Buffer(static_cast<size_t>(bytes));
 }
 
 std::string text_of(int64_t bytes) { return human_bytes(static_cast<double>(bytes)); }
@@ -47,9 +48,9 @@ void Workspace::reserve(const std::shared_ptr<Device>& device, uint64_t generati
                  fmt::format("a run ({} for what it computes, {} of scratch memory for each of {} threads; runs at "
                              "the same time have one each)",
                              text_of(arena_bytes), text_of(scratch_bytes), threads));
-  grow(*device, arena_buffer_, arena_bytes);
+  grow(pool_.get(), arena_buffer_, arena_bytes);
   arena_ = arena_buffer_.address();
-  for (size_t t = 0; t < count; ++t) grow(*device, scratch_buffers_[t], scratch_bytes);
+  for (size_t t = 0; t < count; ++t) grow(pool_.get(), scratch_buffers_[t], scratch_bytes);
   for (Buffer& scratch : scratch_buffers_) scratch_.push_back(scratch.address());
 }
 

@@ -51,6 +51,9 @@ TEST_F(BufferPoolTest, DropsWhatIsFreeWhereMemoryEnds) {
   device_->memory().fail_after(0);
   EXPECT_NE(error_of([&] { pool_->take(10); }).find("no more memory"), std::string::npos);
   EXPECT_EQ(pool_->take(10).size(), 10u);
+  device_->memory().fail_after(0);
+  EXPECT_EQ(pool_->fresh(10).size(), 10u);
+  EXPECT_EQ(blocks(), 1) << "what is fresh is not kept";
 }
 
 TEST_F(BufferPoolTest, GoesBeforeWhatWasTakenOfIt) {
