@@ -5,7 +5,7 @@
 
 #include "base/atomic_file.h"
 #include "base/error.h"
-#include "data/word_vocabulary.h"
+#include "tokenizers/word_vocabulary.h"
 #include "io/artefact.h"
 #include "io/artefact_size.h"
 #include "io/tokenizer_files.h"
