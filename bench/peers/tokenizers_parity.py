@@ -325,11 +325,11 @@ def tiktoken_tokenizer(path):
     spell = lambda token: "".join(letters[b] for b in token)
     merges = []
     for token, rank in ranks.items():
-        if len(token) == 1:
+        if len(token) < 2:
             continue
         parts = [token[i:i + 1] for i in range(len(token))]
         while len(parts) > 2:  # the last merge joins two
-            best = min(range(len(parts) - 1), key=lambda i: ranks.get(parts[i] + parts[i + 1], 1 << 30) if ranks.get(parts[i] + parts[i + 1], 1 << 30) < rank else 1 << 30)
+            best = min(range(len(parts) - 1), key=lambda i: ranks.get(parts[i] + parts[i + 1], 1 << 30))
             parts[best:best + 2] = [parts[best] + parts[best + 1]]
         merges.append((rank, spell(parts[0]), spell(parts[1])))
     t = Tokenizer(models.BPE({spell(token): rank for token, rank in ranks.items()}, [(a, b) for _, a, b in sorted(merges)]))
@@ -345,10 +345,7 @@ def tiktoken_tokenizer(path):
 def byte_letters():
     plain_bytes = [*range(33, 127), *range(0xA1, 0xAD), *range(0xAE, 0x100)]
     letters = {b: chr(b) for b in plain_bytes}
-    for b in range(256):
-        letters.setdefault(b, chr(256 + b if b < 33 else 0))
-    rest = [b for b in range(256) if b not in plain_bytes]
-    letters.update({b: chr(256 + i) for i, b in enumerate(rest)})
+    letters.update({b: chr(256 + i) for i, b in enumerate(b for b in range(256) if b not in letters)})
     return letters
 
 
@@ -363,11 +360,13 @@ def real(path):
 def write_texts(tokenizer, path, rng, count):
     tokenizer.no_padding()
     tokenizer.no_truncation()
+    # Bytes that are no UTF-8 are decoded by another rule behind ByteFallback (docs/tokenizers.md).
+    drawn = sorted(i for token, i in tokenizer.get_vocab().items() if not token.startswith("<0x"))
     with open(path, "w") as out:
         for _ in range(count):
             text = text_of(rng)
             encoding = tokenizer.encode(text)
-            ids = [rng.randrange(tokenizer.get_vocab_size()) for _ in range(3)] if rng.randrange(4) == 0 else encoding.ids
+            ids = rng.sample(drawn, 3) if rng.randrange(4) == 0 else encoding.ids
             item = {"text": text, "ids": encoding.ids, "ranges": [list(range_) for range_ in encoding.offsets], "decoded_ids": ids, "decoded": tokenizer.decode(ids)}
             out.write(json.dumps(item, ensure_ascii=True) + "\n")
 

@@ -7,14 +7,30 @@
 namespace hone {
 namespace {
 
+// What a token covers, and the blanks at its ends. In a token of bytes those are the byte's; in any other, all white space,
+// and the letter that stands for that byte.
+TextTokens::Place place_of(const Piece& part, bool byte_level) {
+  TextTokens::Place place{{part.origins[0].begin, part.origins[part.text.size() - 1].end}};
+  const auto is_blank = [&](char32_t c) { return c == ' ' || (!byte_level && (is_whitespace(c) || c == 0x120)); };
+  bool leads = true;
+  for (size_t at = 0; at < part.text.size();) {
+    // Of several tokens a character is made of, a part may begin or end within it: no blank does.
+    if ((static_cast<unsigned char>(part.text[at]) & 0xc0) == 0x80 || at + utf8_length(part.text[at]) > part.text.size()) {
+      ++at;
+      leads = false, place.trailing = 0;
+      continue;
+    }
+    const bool blank = is_blank(next_code_point(part.text, at));
+    leads = leads && blank;
+    place.leading += leads;
+    place.trailing = blank ? place.trailing + 1 : 0;
+  }
+  return place;
+}
+
 void add_token(const AddedToken& token, const Piece& piece, TextTokens& out) {
   out.ids.push_back(token.id);
-  if (!piece.origins) return;
-  TextTokens::Place place{{piece.origins[0].begin, piece.origins[piece.text.size() - 1].end}};
-  const std::u32string text = decode_utf8(piece.text);
-  while (place.leading < text.size() && is_whitespace(text[place.leading])) ++place.leading;
-  while (place.trailing < text.size() && is_whitespace(text[text.size() - 1 - place.trailing])) ++place.trailing;
-  out.places.push_back(place);
+  if (piece.origins) out.places.push_back(place_of(piece, false));
 }
 
 }  // namespace
@@ -95,14 +111,7 @@ void Encoder::add_piece(const Piece& piece, TextTokens& out) const {
   memo_.tokenize(*model_, piece.text, tokens);
   for (const PieceToken& t : tokens) out.ids.push_back(t.id);
   if (!piece.origins) return;
-  for (const PieceToken& t : tokens) {
-    TextTokens::Place place{{piece.origins[t.begin].begin, piece.origins[t.end - 1].end}};
-    if (splitter_.byte_level) {
-      while (t.begin + place.leading < t.end && piece.text[t.begin + place.leading] == ' ') ++place.leading;
-      while (t.begin + place.trailing < t.end && piece.text[t.end - 1 - place.trailing] == ' ') ++place.trailing;
-    }
-    out.places.push_back(place);
-  }
+  for (const PieceToken& t : tokens) out.places.push_back(place_of(piece.part(t.begin, t.end), splitter_.byte_level));
 }
 
 }  // namespace hone

@@ -45,7 +45,7 @@ Json sequence(const char* name, std::vector<Json> steps) { return {{"type", "Seq
 
 void put_charsmap(const SentencePieceModel& model, std::vector<Json>& steps) {
   if (!model.charsmap.empty())
-    steps.push_back({{"type", "Precompiled"}, {"precompiled_charsmap", to_base64(model.charsmap)}});
+    steps.push_back(Json{{"type", "Precompiled"}, {"precompiled_charsmap", to_base64(model.charsmap)}});
 }
 
 void put_unigram(Conversion& c, int64_t unknown, std::vector<Json> normalizers) {
@@ -200,13 +200,13 @@ void convert_llama(Conversion& c) {
   const bool prefix = c.settings.add_prefix_space.value_or(true);
   if (c.settings.legacy.value_or(true)) {
     std::vector<Json> steps{replace("String", " ", "▁")};
-    if (prefix) steps.insert(steps.begin(), {{"type", "Prepend"}, {"prepend", "▁"}});
+    if (prefix) steps.insert(steps.begin(), Json{{"type", "Prepend"}, {"prepend", "▁"}});
     c.json.root["normalizer"] = sequence("normalizers", std::move(steps));
   } else {
     c.json.root["pre_tokenizer"] = metaspace(prefix ? "first" : "never", false);
   }
   std::vector<Json> decoders{replace("String", "▁", " "), typed("ByteFallback"), typed("Fuse")};
-  if (prefix) decoders.push_back({{"type", "Strip"}, {"content", " "}, {"start", 1}, {"stop", 0}});
+  if (prefix) decoders.push_back(Json{{"type", "Strip"}, {"content", " "}, {"start", 1}, {"stop", 0}});
   c.json.root["decoder"] = sequence("decoders", std::move(decoders));
   put_added_tokens(c.json, {unk, bos, eos}, c.settings, c.source);
   std::vector<std::string> single{"A"}, pair{"A", "B:1"};

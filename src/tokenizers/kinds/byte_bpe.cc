@@ -1,5 +1,6 @@
 // Byte-pair encoding of bytes: any text has tokens, and none is unknown. GPT-2, RoBERTa, Llama 3, Qwen, CLIP, Whisper.
 #include <array>
+#include <span>
 
 #include "base/error.h"
 #include "tokenizers/bpe_model.h"
@@ -28,7 +29,7 @@ class ByteBpe final : public TokenModel {
       if (const int64_t whole = parts_.vocabulary->find(spelled_bytes(piece)); whole >= 0)
         return out.push_back({static_cast<int32_t>(whole), 0, static_cast<uint32_t>(piece.size())}), void();
     const size_t from = out.size();
-    bool was_unknown = false;
+    bool was_unknown = false, is_short = false;
     for (uint32_t i = 0; i < piece.size(); ++i) {
       const auto byte = static_cast<unsigned char>(piece[i]);
       const int32_t id = i + 1 == piece.size() ? last_[byte] : inner_[byte];
@@ -37,11 +38,26 @@ class ByteBpe final : public TokenModel {
       else if (was_unknown && parts_.fuse_unknown) out.back().end = i + 1;
       else if (parts_.unknown >= 0) out.push_back({static_cast<int32_t>(parts_.unknown), i, i + 1});
       was_unknown = is_unknown && parts_.unknown >= 0;
+      is_short = is_short || (is_unknown && parts_.unknown < 0);
     }
     parts_.merges.merge(out, from);
+    if (is_short) close_up(piece, std::span(out).subspan(from));
   }
 
  private:
+  // A byte without a token leaves no trace, and the library counts on as if it had not been there: what tokens behind it
+  // cover is moved forward by the length of its letter. Vocabularies that are cut down do without some bytes.
+  void close_up(std::string_view piece, std::span<PieceToken> tokens) const {
+    std::vector<uint32_t> letters, kept{0};  // the byte that each byte of the spelled piece is of; lengths of what is kept
+    for (uint32_t i = 0; i < piece.size(); ++i) {
+      const auto byte = static_cast<unsigned char>(piece[i]);
+      const uint32_t bytes = letter_of_byte(byte) < 0x80 ? 1 : 2;
+      letters.insert(letters.end(), bytes, i);
+      kept.push_back(kept.back() + ((i + 1 == piece.size() ? last_[byte] : inner_[byte]) < 0 ? 0 : bytes));
+    }
+    for (PieceToken& token : tokens) token = {token.id, letters[kept[token.begin]], letters[kept[token.end] - 1] + 1};
+  }
+
   BpeParts parts_;
   std::array<int32_t, 256> inner_, last_;  // tokens of the bytes, of the one that ends a piece; -1: none
 };
