@@ -5,6 +5,8 @@
 
 For each family a folder OUT/NAME with tokenizer.json, texts.jsonl (texts, ids, and the characters that each token covers) and, where the family
 had files of before tokenizer.json, a folder OUT/NAME/old with those. `bench_tokenizer OUT/NAME OUT/NAME/texts.jsonl` compares.
+--small makes vocabularies of some hundred tokens, with a charsmap of a few rules, and few texts: tests/data/tokenizer/families is
+  bench/peers/tokenizers_parity.py tests/data/tokenizer/families --small
 With --real NAME=tokenizer.json a vocabulary that is at hand is used as it is; gguf:FILE reads SmolLM2's from a GGUF file.
 """
 import argparse
@@ -14,6 +16,7 @@ import json
 import pathlib
 import random
 import sys
+import tempfile
 
 import sentencepiece
 from tokenizers import AddedToken, Regex, Tokenizer, decoders, models, normalizers, pre_tokenizers, processors, trainers
@@ -31,6 +34,11 @@ CLIP = r"'s|'t|'re|'ve|'m|'ll|'d|[\p{L}]+|[\p{N}]|[^\s\p{L}\p{N}]+"
 ADDED = ["<|endoftext|>", "<|im_start|>", "<s>", "</s>", "<mask>", "[MASK]", "<pad>", "<unk>", "<bos>", "<start_of_turn>", "hot dog", "  Hot DOG", "word"]
 CODE = ["for (int i = 0; i < n; ++i) {\n\treturn a[i];\n}", "def f(x):\n    return x ** 2  # squared\n\n\n", "x_1+=0x1F;//..", "\r\n\r\n\t\t", "DON'T we'LL I'VE it'ſ y'all's",
         "camelCaseWords HTTPServer iPhone15Pro", "3.14159 1,000,000 ½ ٣٤٥ ४५ Ⅷ", "a  b   c    ", " \u00a0 \u3000x", "▁under ▁▁ _", "``quoted'' \"text\"", "<0x41> <unk> <s>"]
+
+
+# Code points to code points, as SentencePiece's rules are written: what --small has instead of nmt_nfkc.
+SMALL_RULES = """9\t20\n A\t20\n D\t20\n A0\t20\n 3000\t20\n 2126\t3A9\n FB01\t66 69\n BD\t31 2044 32\n 2026\t2E 2E 2E\n 41 301\tC1\n 65 301\tE9\n FF48\t68\n 200B\t\n 7F\t\n"""
+small = False
 
 
 def text_of(rng):
@@ -166,7 +174,15 @@ def train_pieces(size, lines, kind, **options):
     """SentencePiece's own trainer: pieces with scores, and the charsmap of its normalizer."""
     model = io.BytesIO()
     lines = [line for line in lines if "\0" not in line and "\n" not in line]
-    sentencepiece.SentencePieceTrainer.train(sentence_iterator=iter(lines), model_writer=model, vocab_size=size, model_type=kind, hard_vocab_limit=False, character_coverage=0.9995,
+    coverage = 0.9995
+    if small:
+        coverage = 0.98
+        if "normalization_rule_name" not in options or options["normalization_rule_name"] != "identity":
+            options.pop("normalization_rule_name", None)
+            rules = pathlib.Path(tempfile.mkdtemp()) / "rules.tsv"
+            rules.write_text(SMALL_RULES.replace("\n ", "\n"))
+            options["normalization_rule_tsv"] = str(rules)
+    sentencepiece.SentencePieceTrainer.train(sentence_iterator=iter(lines), model_writer=model, vocab_size=size, model_type=kind, hard_vocab_limit=False, character_coverage=coverage,
                                              minloglevel=2, num_threads=1, **options)
     from sentencepiece import sentencepiece_model_pb2
     proto = sentencepiece_model_pb2.ModelProto()
@@ -380,7 +396,11 @@ def main():
     arguments.add_argument("--lines", type=int, default=20000, help="seeded texts to train on, besides documentation")
     arguments.add_argument("--count", type=int, default=10000)
     arguments.add_argument("--seed", type=int, default=1)
+    arguments.add_argument("--small", action="store_true")
     options = arguments.parse_args()
+    global small
+    if small := options.small:
+        options.vocabulary, options.lines, options.count = 420, 60, 40
     lines = corpus(random.Random(options.seed), options.lines)
     made = [(name, lambda old, name=name: FAMILIES[name](options.vocabulary, lines, old)) for name in options.family or ([] if options.real else FAMILIES)]
     made += [(item.split("=", 1)[0], lambda _, item=item: real(item.split("=", 1)[1])) for item in options.real]

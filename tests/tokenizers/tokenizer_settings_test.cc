@@ -59,15 +59,14 @@ TEST(TokenizerSettings, AddedTokensAreOneTokenEach) {
               ElementsAre(2, 4, 11, 3));
   EXPECT_THAT(error_of([] { ids(R"({"added_tokens_decoder": {"3": {"content": "the"}}})", "the"); }),
               HasSubstr("\"the\" has id 3, and 4"));
-  EXPECT_THAT(
-      error_of([] { ids(R"({"added_tokens_decoder": {"11": {"content": "<new>", "single_word": true}}})", "the"); }),
-      HasSubstr("single_word"));
+  EXPECT_THAT(ids(R"({"added_tokens_decoder": {"11": {"content": "<new>", "single_word": true}}})", "the<new>"),
+              ElementsAre(2, 4, 1, 1, 1, 3));
 }
 
 TEST(TokenizerSettings, SidesAreFollowed) {
   const TokenizerSettings settings = read_tokenizer_settings(
       {{"tokenizer_config.json", R"({"padding_side": "left", "truncation_side": "left"})"}}, "m");
-  const TokenizerSpec spec = parse_vocab_txt(kVocabulary, settings, "v");
+  const TokenizerSpec spec = Tokenizer::from_vocab(kVocabulary, settings, "v").spec();
   EXPECT_TRUE(spec.pad_left && spec.truncate_left);
 }
 
@@ -90,13 +89,23 @@ TEST(TokenizerSettings, WhatIsNotFollowedIsRefusedByName) {
 }
 
 TEST(TokenizerSettings, ThatContradictATokenizerJsonAreRefused) {
-  TokenizerSpec spec;
-  spec.normalizer = {.strip_accents = true, .lowercase = true};
+  const Json root{{"normalizer", {{"type", "BertNormalizer"}, {"lowercase", true}}},
+                  {"pre_tokenizer", {{"type", "BertPreTokenizer"}}},
+                  {"model", {{"type", "WordPiece"}, {"unk_token", "a"}, {"vocab", {{"a", 0}}}}}};
   TokenizerSettings settings;
   settings.lowercase = true;
-  apply_settings(spec, settings, "m");
+  Tokenizer::from_json(root.dump(), "m", settings);
   settings.strip_accents = false;
-  EXPECT_THAT(error_of([&] { apply_settings(spec, settings, "m"); }), HasSubstr("strip_accents"));
+  EXPECT_THAT(error_of([&] { Tokenizer::from_json(root.dump(), "m", settings); }), HasSubstr("strip_accents"));
+}
+
+TEST(TokenizerSettings, SayWhetherTokensStandAroundTexts) {
+  const std::string json = R"({"model": {"type": "BPE", "vocab": {"<s>": 0, "a": 1}, "merges": []}})";
+  const auto opened = [&](const char* config) {
+    return error_of([&] { Tokenizer::from_files({{"tokenizer.json", json}, {"tokenizer_config.json", config}}, "m"); });
+  };
+  EXPECT_EQ(opened(R"({"bos_token": "<s>", "add_bos_token": false})"), "");
+  EXPECT_THAT(opened(R"({"bos_token": "<s>", "add_bos_token": true})"), HasSubstr("add_bos_token"));
 }
 
 }  // namespace

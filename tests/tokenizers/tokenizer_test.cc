@@ -7,7 +7,7 @@
 
 #include "base/atomic_file.h"
 #include "base/json.h"
-#include "tokenizers/bert_normalizer.h"
+#include "base/utf8.h"
 #include "tokenizers/unicode.h"
 #include "tests/support/error_of.h"
 #include "tests/support/paths.h"
@@ -17,6 +17,7 @@ namespace hone {
 namespace {
 
 using test::error_of;
+using testing::AllOf;
 using testing::ElementsAre;
 using testing::HasSubstr;
 using Ids = std::vector<int64_t>;
@@ -153,18 +154,20 @@ std::string changed(const char* pointer, const Json& value) {
 }
 
 TEST(TokenizerJson, OtherKindsOfTokenizersAreRefusedByName) {
-  EXPECT_THAT(changed("/model/type", "BPE"), HasSubstr("t.json: model \"BPE\" is not supported; supported: WordPiece"));
-  EXPECT_THAT(changed("/normalizer/type", "NFKC"), HasSubstr("normalizer \"NFKC\""));
-  EXPECT_THAT(changed("/normalizer", nullptr), HasSubstr("normalizer \"null\""));
-  EXPECT_THAT(changed("/pre_tokenizer/type", "ByteLevel"), HasSubstr("pre_tokenizer \"ByteLevel\""));
-  EXPECT_THAT(changed("/post_processor/type", "ByteLevel"), HasSubstr("post_processor \"ByteLevel\""));
+  EXPECT_THAT(changed("/model/type", "WordLevel"),
+              AllOf(HasSubstr("t.json: model \"WordLevel\" is not supported"), HasSubstr("wordpiece"), HasSubstr("unigram")));
+  EXPECT_THAT(changed("/normalizer/type", "NFQ"), HasSubstr("normalizer: type \"NFQ\" is not supported"));
+  EXPECT_THAT(changed("/pre_tokenizer/type", "UnicodeScripts"), HasSubstr("pre_tokenizer: type \"UnicodeScripts\""));
+  EXPECT_THAT(changed("/post_processor/type", "Else"), HasSubstr("post_processor: type \"Else\""));
+  EXPECT_THAT(changed("/pre_tokenizer", Json{{"type", "Split"}, {"pattern", {{"Regex", "[a-z]+|x"}}}, {"behavior", "Isolated"}}),
+              HasSubstr("the pattern \"[a-z]+|x\" is not supported"));
+  EXPECT_THAT(changed("/normalizer/a_key_of_tomorrow", true), HasSubstr("\"a_key_of_tomorrow\" is true"));
   EXPECT_THAT(changed("/model/unk_token", "<unk>"), HasSubstr("unk_token \"<unk>\" is not in the vocabulary"));
   EXPECT_THAT(changed("/model/vocab", Json::object()), HasSubstr("vocabulary is empty"));
   EXPECT_THAT(changed("/model/vocab/the", -1), HasSubstr("expected an integer from 0"));
   EXPECT_THAT(changed("/model/vocab/the", "1"), HasSubstr("expected an integer from 0"));
   EXPECT_THAT(changed("/model/vocab/the", Json::array({1})), HasSubstr("expected an integer from 0"));
   EXPECT_THAT(changed("/added_tokens/0/id", 99), HasSubstr("\"[PAD]\" has id 99, but 0 in the vocabulary"));
-  EXPECT_THAT(changed("/added_tokens/0/single_word", true), HasSubstr("single_word"));
   EXPECT_THAT(changed("/post_processor/single/1/Sequence/id", "B"), HasSubstr("sequence A once"));
   for (int64_t characters : {int64_t{0}, int64_t{-1}, int64_t{1001}, int64_t{1} << 62})  // the time is quadratic in it
     EXPECT_THAT(changed("/model/max_input_chars_per_word", characters), HasSubstr("accepted: 1 to 1000"));
@@ -219,10 +222,21 @@ TEST(Pairs, AreCutAsTheReferenceCuts) {  // Hugging Face's tokenizers 0.23, trun
 }
 
 TEST(Pairs, NeedATemplate) {
-  TokenizerSpec spec = small_tokenizer().spec();
-  spec.pair.clear();
-  EXPECT_EQ(error_of([&] { Tokenizer(spec).encode_pair("a", "b", 0); }),
+  Json root = parse_json(read_file(kFolder + "tokenizer.json"), "tokenizer.json");
+  root["post_processor"]["pair"] = nullptr;
+  EXPECT_EQ(error_of([&] { Tokenizer::from_json(root.dump(), "t.json").encode_pair("a", "b", 0); }),
             "the tokenizer states no template for a pair of texts, so it takes one text a row");
+}
+
+TEST(AddedTokens, OfASingleWordStandAlone) {
+  Json root = parse_json(read_file(kFolder + "tokenizer.json"), "tokenizer.json");
+  root["added_tokens"].back()["single_word"] = true;  // "Hot Dog", which takes white space behind it along
+  const Tokenizer tokenizer = Tokenizer::from_json(root.dump(), "t.json");
+  const auto count = [&](const char* text) { return std::ranges::count(tokenizer.encode(text, 0), 244); };
+  EXPECT_EQ(count("hot dog"), 1);
+  EXPECT_EQ(count("(hot dog)"), 1);
+  EXPECT_EQ(count("hot dogs"), 0);
+  EXPECT_EQ(count("éhot dog"), 0);
 }
 
 TEST(Words, AreTokenisedEachByItself) {
