@@ -1,5 +1,6 @@
 #include "base/json_events.h"
 
+#include <array>
 #include <cstdint>
 #include <vector>
 
@@ -10,6 +11,13 @@ namespace hone {
 namespace {
 
 constexpr size_t kMaxDepth = 64;
+
+constexpr std::array<bool, 256> plain_characters() {
+  std::array<bool, 256> plain{};
+  for (size_t c = 0x20; c < 0x80; ++c) plain[c] = c != '"' && c != '\\';
+  return plain;
+}
+constexpr std::array<bool, 256> kIsPlain = plain_characters();
 
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
@@ -102,20 +110,33 @@ class Reader {
     return text_.substr(begin, at_ - begin);
   }
 
+  // Moves over what a text holds as it is: valid UTF-8 up to a quote, an escape or a control character.
+  void skip_plain() {
+    for (;;) {
+      while (at_ < text_.size() && kIsPlain[static_cast<unsigned char>(text_[at_])]) ++at_;
+      if (at_ == text_.size() || static_cast<unsigned char>(text_[at_]) < 0x80) return;
+      const Utf8Part part = first_utf8_part(text_.substr(at_));
+      if (!part.valid) refuse("the text is not UTF-8");
+      at_ += part.bytes;
+    }
+  }
+
   // A text whose opening quote was read: a view of the file unless there are escapes in it.
   std::string_view text() {
-    const size_t begin = at_;
-    while (at_ < text_.size() && text_[at_] != '"' && text_[at_] != '\\' && static_cast<unsigned char>(text_[at_]) >= 0x20)
-      ++at_;
+    size_t begin = at_;
+    skip_plain();
     if (peek() == '"') return text_.substr(begin, at_++ - begin);
     unescaped_.assign(text_.substr(begin, at_ - begin));
     for (;;) {
       const char c = peek();
-      if (static_cast<unsigned char>(c) < 0x20) refuse(at_ == text_.size() ? "a text without end" : "a control character in a text");
+      if (static_cast<unsigned char>(c) < 0x20)
+        refuse(at_ == text_.size() ? "a text without end" : "a control character in a text");
       ++at_;
       if (c == '"') return unescaped_;
-      if (c == '\\') escape();
-      else unescaped_ += c;
+      escape();
+      begin = at_;
+      skip_plain();
+      unescaped_ += text_.substr(begin, at_ - begin);
     }
   }
 
@@ -167,7 +188,6 @@ class Reader {
 }  // namespace
 
 void read_json_events(std::string_view text, const std::string& source, JsonEvents& events) {
-  if (!is_valid_utf8(text)) fail("{}: not valid JSON: the text is not UTF-8", source);
   Reader(text, source, events).read();
 }
 

@@ -1,7 +1,7 @@
 #include "tokenizers/bpe_merges.h"
 
+#include <algorithm>
 #include <bit>
-#include <limits>
 #include <queue>
 
 #include "base/stop.h"
@@ -9,50 +9,43 @@
 namespace hone {
 namespace {
 
-constexpr uint32_t kNever = std::numeric_limits<uint32_t>::max();
-
-uint64_t pair_of(int32_t left, int32_t right) {
-  return static_cast<uint64_t>(static_cast<uint32_t>(left)) << 32 | static_cast<uint32_t>(right);
-}
-
-size_t place_of(uint64_t pair, size_t slots) {
+size_t place_of(int32_t left, int32_t right, size_t slots) {
+  const uint64_t pair = static_cast<uint64_t>(static_cast<uint32_t>(left)) << 32 | static_cast<uint32_t>(right);
   const uint64_t hash = pair * 0x9e3779b97f4a7c15;  // 2^64 over the golden ratio
   return (hash ^ hash >> 32) & (slots - 1);
 }
 
 }  // namespace
 
-BpeMerges::Slot& BpeMerges::slot_of(uint64_t pair) {
-  size_t place = place_of(pair, slots_.size());
-  while (slots_[place].pair != kFree && slots_[place].pair != pair) place = (place + 1) & (slots_.size() - 1);
-  return slots_[place];
+uint32_t& BpeMerges::slot_of(int32_t left, int32_t right) {
+  size_t place = place_of(left, right, slots_.size());
+  for (;; place = (place + 1) & (slots_.size() - 1)) {
+    uint32_t& slot = slots_[place];
+    if (slot == kNone || (merges_[slot].left == left && merges_[slot].right == right)) return slot;
+  }
 }
 
 void BpeMerges::rebuild(size_t slots) {
-  std::vector<Slot> before(slots, {kFree, 0, 0});
-  before.swap(slots_);
-  for (const Slot& slot : before)
-    if (slot.pair != kFree) slot_of(slot.pair) = slot;
+  slots_.assign(slots, kNone);
+  for (uint32_t rank = 0; rank < merges_.size(); ++rank) slot_of(merges_[rank].left, merges_[rank].right) = rank;
 }
 
 void BpeMerges::reserve(size_t merges) {
-  if (merges * 2 > slots_.size()) rebuild(std::bit_ceil(merges * 2 + 1));
+  merges_.reserve(merges);
+  if (merges * 2 >= slots_.size()) rebuild(std::bit_ceil(merges * 2 + 2));
 }
 
-void BpeMerges::add(int32_t left, int32_t right, uint32_t rank, int32_t result) {
-  reserve(size_ + 1);
-  const uint64_t pair = pair_of(left, right);
-  Slot& slot = slot_of(pair);
-  size_ += slot.pair == kFree;
-  slot = {pair, rank, result};
+void BpeMerges::add(int32_t left, int32_t right, int32_t result) {
+  if (merges_.size() * 2 + 2 >= slots_.size()) rebuild(std::bit_ceil(merges_.size() * 4 + 4));
+  slot_of(left, right) = static_cast<uint32_t>(merges_.size());
+  merges_.push_back({left, right, result});
 }
 
-const BpeMerges::Slot* BpeMerges::find(int32_t left, int32_t right) const {
-  if (slots_.empty()) return nullptr;
-  const uint64_t pair = pair_of(left, right);
-  for (size_t place = place_of(pair, slots_.size());; place = (place + 1) & (slots_.size() - 1)) {
-    if (slots_[place].pair == pair) return &slots_[place];
-    if (slots_[place].pair == kFree) return nullptr;
+uint32_t BpeMerges::find(int32_t left, int32_t right) const {
+  if (slots_.empty()) return kNone;
+  for (size_t place = place_of(left, right, slots_.size());; place = (place + 1) & (slots_.size() - 1)) {
+    const uint32_t rank = slots_[place];
+    if (rank == kNone || (merges_[rank].left == left && merges_[rank].right == right)) return rank;
   }
 }
 
@@ -64,25 +57,22 @@ void BpeMerges::merge(std::vector<PieceToken>& tokens, size_t from) const {
 }
 
 void BpeMerges::merge_few(std::vector<PieceToken>& tokens, size_t from) const {
-  thread_local std::vector<const Slot*> pairs;  // of each token and the next; nullptr: they do not merge
+  thread_local std::vector<uint32_t> ranks;  // of each token and the next
   PieceToken* const t = tokens.data() + from;
   size_t count = tokens.size() - from;
-  pairs.assign(count, nullptr);
-  for (size_t i = 0; i + 1 < count; ++i) pairs[i] = find(t[i].id, t[i + 1].id);
+  ranks.assign(count, kNone);
+  for (size_t i = 0; i + 1 < count; ++i) ranks[i] = find(t[i].id, t[i + 1].id);
   for (;;) {
-    size_t best = count;
-    uint32_t rank = kNever;
-    for (size_t i = 0; i + 1 < count; ++i)
-      if (pairs[i] && pairs[i]->rank < rank) best = i, rank = pairs[i]->rank;
-    if (best == count) break;
-    t[best] = {pairs[best]->result, t[best].begin, t[best + 1].end};
+    const auto end = ranks.begin() + static_cast<int64_t>(count);
+    const auto least = std::min_element(ranks.begin(), end);
+    if (least == end || *least == kNone) break;
+    const auto best = static_cast<size_t>(least - ranks.begin());
+    t[best] = {merges_[*least].result, t[best].begin, t[best + 1].end};
     std::copy(t + best + 2, t + count, t + best + 1);
-    std::copy(pairs.begin() + static_cast<int64_t>(best) + 2, pairs.begin() + static_cast<int64_t>(count),
-              pairs.begin() + static_cast<int64_t>(best) + 1);
+    std::copy(least + 1, end, least);
     --count;
-    pairs[count - 1] = nullptr;
-    if (best > 0) pairs[best - 1] = find(t[best - 1].id, t[best].id);
-    pairs[best] = best + 1 < count ? find(t[best].id, t[best + 1].id) : nullptr;
+    if (best > 0) ranks[best - 1] = find(t[best - 1].id, t[best].id);
+    ranks[best] = best + 1 < count ? find(t[best].id, t[best + 1].id) : kNone;
   }
   tokens.resize(from + count);
 }
@@ -90,7 +80,6 @@ void BpeMerges::merge_few(std::vector<PieceToken>& tokens, size_t from) const {
 void BpeMerges::merge_many(std::vector<PieceToken>& tokens, size_t from) const {
   struct Candidate {
     uint32_t rank, place;
-    int32_t result;
     bool operator>(const Candidate& other) const {
       return rank != other.rank ? rank > other.rank : place > other.place;
     }
@@ -101,10 +90,10 @@ void BpeMerges::merge_many(std::vector<PieceToken>& tokens, size_t from) const {
   std::priority_queue<Candidate, std::vector<Candidate>, std::greater<>> queue;
   const auto consider = [&](uint32_t i) {
     if (next[i] >= count) return;
-    if (const Slot* slot = find(t[i].id, t[next[i]].id)) queue.push({slot->rank, i, slot->result});
+    if (const uint32_t rank = find(t[i].id, t[next[i]].id); rank != kNone) queue.push({rank, i});
   };
   constexpr int32_t kGone = -1;
-  for (uint32_t i = 0; i < count; ++i) next[i] = i + 1, before[i] = i - 1;  // of the first: kNever
+  for (uint32_t i = 0; i < count; ++i) next[i] = i + 1, before[i] = i - 1;  // of the first: kNone
   for (uint32_t i = 0; i < count; ++i) consider(i);
   while (!queue.empty()) {
     check_stop();
@@ -112,13 +101,12 @@ void BpeMerges::merge_many(std::vector<PieceToken>& tokens, size_t from) const {
     queue.pop();
     const uint32_t i = c.place, right = t[i].id == kGone ? count : next[i];
     if (right >= count) continue;
-    const Slot* slot = find(t[i].id, t[right].id);
-    if (!slot || slot->result != c.result) continue;  // one of the two is another token by now
-    t[i] = {slot->result, t[i].begin, t[right].end};
+    if (find(t[i].id, t[right].id) != c.rank) continue;  // one of the two is another token by now
+    t[i] = {merges_[c.rank].result, t[i].begin, t[right].end};
     t[right].id = kGone;
     next[i] = next[right];
     if (next[i] < count) before[next[i]] = i;
-    if (before[i] != kNever) consider(before[i]);
+    if (before[i] != kNone) consider(before[i]);
     consider(i);
   }
   uint32_t kept = 0;

@@ -12,28 +12,26 @@ namespace hone {
 class BpeMerges {
  public:
   void reserve(size_t merges);
-  // A pair that is there already gets the later rank.
-  void add(int32_t left, int32_t right, uint32_t rank, int32_t result);
+  // Merges are added in the order of their ranks. A pair that is there already gets the later one.
+  void add(int32_t left, int32_t right, int32_t result);
 
   // Merges neighbours among tokens[from...] until none is left: the pair of the lowest rank first, of several the
   // leftmost.
   void merge(std::vector<PieceToken>& tokens, size_t from) const;
 
  private:
-  struct Slot {
-    uint64_t pair;
-    uint32_t rank;
-    int32_t result;
+  struct Merge {
+    int32_t left, right, result;
   };
-  static constexpr uint64_t kFree = ~uint64_t{0};
-  const Slot* find(int32_t left, int32_t right) const;
-  Slot& slot_of(uint64_t pair);
+  static constexpr uint32_t kNone = ~uint32_t{0};
+  uint32_t find(int32_t left, int32_t right) const;  // the pair's rank, or kNone
+  uint32_t& slot_of(int32_t left, int32_t right);
   void rebuild(size_t slots);
   void merge_few(std::vector<PieceToken>& tokens, size_t from) const;
   void merge_many(std::vector<PieceToken>& tokens, size_t from) const;
 
-  std::vector<Slot> slots_;  // a power of two of them
-  size_t size_ = 0;
+  std::vector<Merge> merges_;    // by rank
+  std::vector<uint32_t> slots_;  // ranks by pair: a hash table, small beside what it is of, as most pairs are none
 };
 
 }  // namespace hone

@@ -49,8 +49,7 @@ void read_merges(const TokenizerJson& json, BpeParts& parts, const std::string& 
       fail("{}: merges: number {}, \"{}\" and \"{}\": \"{}\" is no token of the vocabulary", source, i, left, right,
            missing);
     }
-    parts.merges.add(static_cast<int32_t>(a), static_cast<int32_t>(b), static_cast<uint32_t>(i),
-                     static_cast<int32_t>(result));
+    parts.merges.add(static_cast<int32_t>(a), static_cast<int32_t>(b), static_cast<int32_t>(result));
   }
 }
 
