@@ -1,7 +1,8 @@
-// bench_tokenizer TOKENIZER reference.jsonl [text-file]: a tokenizer.json, or a folder with a tokenizer's files. How many
-// texts get the reference's ids, and, where the reference has them, what tokens cover and the text of ids
-// (bench/peers/tokenizer_reference.py and tokenizers_parity.py write references); how many texts a second are tokenised,
-// and how long it takes to open. With a text file: its lines' MB a second, on one thread. Exits with 1 when any text differs.
+// bench_tokenizer TOKENIZER reference.jsonl [text-file]: a tokenizer.json, or a folder with a tokenizer's files. How
+// many texts get the reference's ids, and, where the reference has them, what tokens cover and the text of ids
+// (bench/peers/tokenizer_reference.py and tokenizers_parity.py write references); how many texts a second are
+// tokenised, and how long it takes to open. With a text file: its lines' MB a second, on one thread. Exits with 1 when
+// any text differs.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -48,8 +49,7 @@ std::vector<TextRange> in_characters(const std::string& text, std::vector<TextRa
   for (size_t i = 0; i < text.size(); ++i)
     characters[i + 1] = characters[i] + ((static_cast<unsigned char>(text[i]) & 0xc0) != 0x80);
   // A place within a character counts as its begin, one behind a character as its end.
-  for (TextRange& r : ranges)
-    r = {characters[static_cast<size_t>(r.begin)], characters[static_cast<size_t>(r.end)]};
+  for (TextRange& r : ranges) r = {characters[static_cast<size_t>(r.begin)], characters[static_cast<size_t>(r.end)]};
   return ranges;
 }
 
@@ -91,12 +91,13 @@ int main(int argc, char** argv) {
   const double elapsed = seconds([&] {
     for (const TokenReference& r : references) tokenizer.encode(r.text, 0);
   });
-  fmt::print("{{\"texts\": {}, \"same\": {}, \"texts_per_second\": {:.0f}, \"open_ms\": {:.2f}", references.size(), same,
-             static_cast<double>(references.size()) / elapsed, opening[opening.size() / 2] * 1e3);
+  fmt::print("{{\"texts\": {}, \"same\": {}, \"texts_per_second\": {:.0f}, \"open_ms\": {:.2f}", references.size(),
+             same, static_cast<double>(references.size()) / elapsed, opening[opening.size() / 2] * 1e3);
   if (argc == 4) {
     const std::string text = read_file(argv[3]);
     std::vector<std::string_view> lines;
-    for (std::string_view rest = text; !rest.empty(); rest.remove_prefix(lines.back().size() + (lines.back().size() < rest.size())))
+    for (std::string_view rest = text; !rest.empty();
+         rest.remove_prefix(lines.back().size() + (lines.back().size() < rest.size())))
       lines.push_back(rest.substr(0, rest.find('\n')));
     std::vector<double> runs, ranged;
     for (int i = 0; i < 3; ++i) {

@@ -17,6 +17,7 @@ import pathlib
 import random
 import sys
 import tempfile
+import time
 
 import sentencepiece
 from tokenizers import AddedToken, Regex, Tokenizer, decoders, models, normalizers, pre_tokenizers, processors, trainers
@@ -387,6 +388,17 @@ def write_texts(tokenizer, path, rng, count):
             out.write(json.dumps(item, ensure_ascii=True) + "\n")
 
 
+def encode_speed(tokenizer, lines):
+    """MB of text a second by `encode`, of the thread's own time."""
+    best = float("inf")
+    for _ in range(3):
+        start = time.thread_time()
+        for line in lines:
+            tokenizer.encode(line)
+        best = min(best, time.thread_time() - start)
+    return sum(len(line.encode()) + 1 for line in lines) / best / 1e6
+
+
 def main():
     arguments = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     arguments.add_argument("out", type=pathlib.Path)
@@ -397,11 +409,17 @@ def main():
     arguments.add_argument("--count", type=int, default=10000)
     arguments.add_argument("--seed", type=int, default=1)
     arguments.add_argument("--small", action="store_true")
+    arguments.add_argument("--speed", action="store_true", help="also OUT/lines.txt, and in OUT/NAME/peer.json how many MB of it a second the library tokenises")
     options = arguments.parse_args()
     global small
     if small := options.small:
         options.vocabulary, options.lines, options.count = 420, 60, 40
     lines = corpus(random.Random(options.seed), options.lines)
+    import pydoc_data.topics
+    prose = [" ".join(part.split()) for topic in pydoc_data.topics.topics.values() for part in topic.split("\n\n")] * 4
+    if options.speed:
+        options.out.mkdir(parents=True, exist_ok=True)
+        (options.out / "lines.txt").write_text("\n".join(prose))
     made = [(name, lambda old, name=name: FAMILIES[name](options.vocabulary, lines, old)) for name in options.family or ([] if options.real else FAMILIES)]
     made += [(item.split("=", 1)[0], lambda _, item=item: real(item.split("=", 1)[1])) for item in options.real]
     for name, make in made:
@@ -410,6 +428,8 @@ def main():
         tokenizer = make(folder / "old")
         tokenizer.save(str(folder / "tokenizer.json"), pretty=False)
         write_texts(tokenizer, folder / "texts.jsonl", random.Random(options.seed), options.count)
+        if options.speed:
+            (folder / "peer.json").write_text(json.dumps({"mb_per_second": encode_speed(tokenizer, prose)}))
         print(name, tokenizer.get_vocab_size(), flush=True)
 
 

@@ -12,8 +12,7 @@ constexpr std::string_view kDigits = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnop
 constexpr std::array<int8_t, 256> digit_values() {
   std::array<int8_t, 256> values{};
   values.fill(-1);
-  for (size_t i = 0; i < kDigits.size(); ++i)
-    values[static_cast<unsigned char>(kDigits[i])] = static_cast<int8_t>(i);
+  for (size_t i = 0; i < kDigits.size(); ++i) values[static_cast<unsigned char>(kDigits[i])] = static_cast<int8_t>(i);
   return values;
 }
 constexpr std::array<int8_t, 256> kValues = digit_values();
@@ -42,8 +41,7 @@ std::string to_base64(std::string_view bytes) {
   for (size_t at = 0; at < bytes.size(); at += 3) {
     const size_t count = std::min<size_t>(3, bytes.size() - at);
     uint32_t bits = 0;
-    for (size_t i = 0; i < 3; ++i)
-      bits = bits << 8 | (i < count ? static_cast<unsigned char>(bytes[at + i]) : 0u);
+    for (size_t i = 0; i < 3; ++i) bits = bits << 8 | (i < count ? static_cast<unsigned char>(bytes[at + i]) : 0u);
     for (size_t i = 0; i < 4; ++i) out += i <= count ? kDigits[bits >> (18 - 6 * i) & 63] : '=';
   }
   return out;

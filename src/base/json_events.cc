@@ -166,7 +166,7 @@ class Reader {
     char32_t value = 0;
     for (int i = 0; i < 4; ++i, ++at_) {
       const char c = peek();
-      const int digit = is_digit(c)             ? c - '0'
+      const int digit = is_digit(c)            ? c - '0'
                         : c >= 'a' && c <= 'f' ? c - 'a' + 10
                         : c >= 'A' && c <= 'F' ? c - 'A' + 10
                                                : -1;

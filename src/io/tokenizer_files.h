@@ -11,8 +11,7 @@ namespace hone {
 
 inline constexpr const char *kTokenizerJson = "tokenizer.json", *kVocabTxt = "vocab.txt",
                             *kTokenizerConfig = "tokenizer_config.json", *kSpecialTokensMap = "special_tokens_map.json",
-                            *kAddedTokens = "added_tokens.json", *kVocabJson = "vocab.json",
-                            *kMergesTxt = "merges.txt";
+                            *kAddedTokens = "added_tokens.json", *kVocabJson = "vocab.json", *kMergesTxt = "merges.txt";
 // What libraries call a model of SentencePiece.
 inline constexpr const char* kSentencePieceModels[] = {"spiece.model", "sentencepiece.bpe.model", "tokenizer.model",
                                                        "spm.model"};
@@ -20,9 +19,13 @@ inline constexpr const char* kSentencePieceModels[] = {"spiece.model", "sentence
 inline constexpr const char* kTokenizerSettings[] = {kTokenizerConfig, kSpecialTokensMap, kAddedTokens};
 
 // A tokenizer is one of these sets; the first that is there is read.
-inline constexpr const char* kTokenizerSets[][2] = {{kTokenizerJson, nullptr}, {kVocabTxt, nullptr}, {kVocabJson, kMergesTxt},
-                                                    {"spiece.model", nullptr}, {"sentencepiece.bpe.model", nullptr},
-                                                    {"tokenizer.model", nullptr}, {"spm.model", nullptr}};
+inline constexpr const char* kTokenizerSets[][2] = {{kTokenizerJson, nullptr},
+                                                    {kVocabTxt, nullptr},
+                                                    {kVocabJson, kMergesTxt},
+                                                    {"spiece.model", nullptr},
+                                                    {"sentencepiece.bpe.model", nullptr},
+                                                    {"tokenizer.model", nullptr},
+                                                    {"spm.model", nullptr}};
 
 // Of files by name.
 inline bool has_tokenizer(const std::map<std::string, std::string>& files) {

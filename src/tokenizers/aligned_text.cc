@@ -29,9 +29,7 @@ AlignedText AlignedText::of(std::string_view bytes, bool followed) {
   return out;
 }
 
-Origin Rewriter::last() const {
-  return at_ == 0 ? Origin{text_.begin, text_.begin} : text_.origins[at_ - 1];
-}
+Origin Rewriter::last() const { return at_ == 0 ? Origin{text_.begin, text_.begin} : text_.origins[at_ - 1]; }
 
 void Rewriter::skip(size_t characters) {
   for (; characters > 0 && at_ < text_.text.size(); --characters) at_ += utf8_length(text_.text[at_]);

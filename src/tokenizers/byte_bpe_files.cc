@@ -47,7 +47,8 @@ struct Specials {
   AddedToken unk, bos, eos, pad, cls, sep, mask;
 };
 
-void convert_gpt2(TokenizerJson& json, const Specials& t, const TokenizerSettings& settings, const std::string& source) {
+void convert_gpt2(TokenizerJson& json, const Specials& t, const TokenizerSettings& settings,
+                  const std::string& source) {
   json.root["pre_tokenizer"] = byte_level(settings.add_prefix_space.value_or(false), true, true);
   put_added_tokens(json, {t.unk, t.bos, t.eos, t.pad}, settings, source);
   json.root["post_processor"] = settings.add_bos.value_or(false)
@@ -62,9 +63,13 @@ void convert_roberta(TokenizerJson& json, const Specials& t, const TokenizerSett
   json.root["pre_tokenizer"] = byte_level(prefix, true, true);
   put_added_tokens(json, {t.bos, t.pad, t.eos, t.unk, t.cls, t.sep, t.mask}, settings, source);
   const int64_t cls = id_of(json, t.cls.text), sep = id_of(json, t.sep.text);
-  if (cls < 0 || sep < 0) fail("{}: token {} is missing, which stands around texts", source, cls < 0 ? t.cls.text : t.sep.text);
-  json.root["post_processor"] = {{"type", "RobertaProcessing"},     {"sep", {t.sep.text, sep}}, {"cls", {t.cls.text, cls}},
-                                 {"add_prefix_space", prefix}, {"trim_offsets", true}};
+  if (cls < 0 || sep < 0)
+    fail("{}: token {} is missing, which stands around texts", source, cls < 0 ? t.cls.text : t.sep.text);
+  json.root["post_processor"] = {{"type", "RobertaProcessing"},
+                                 {"sep", {t.sep.text, sep}},
+                                 {"cls", {t.cls.text, cls}},
+                                 {"add_prefix_space", prefix},
+                                 {"trim_offsets", true}};
 }
 
 void convert_deberta(TokenizerJson& json, const Specials& t, const TokenizerSettings& settings,
@@ -75,25 +80,32 @@ void convert_deberta(TokenizerJson& json, const Specials& t, const TokenizerSett
   json.root["post_processor"] = template_of(json, {cls, "A", sep}, {cls, "A", sep, "B:1", sep + ":1"}, source);
 }
 
-void convert_clip(TokenizerJson& json, const Specials& t, const TokenizerSettings& settings, const std::string& source) {
-  json.root["normalizer"] = sequence("normalizers", {Json{{"type", "NFC"}},
-                                                     Json{{"type", "Replace"}, {"pattern", {{"Regex", "\\s+"}}}, {"content", " "}},
-                                                     Json{{"type", "Lowercase"}}});
-  json.root["pre_tokenizer"] = sequence(
-      "pretokenizers", {split(split_pattern_of("clip"), "Removed", true), byte_level(false, true, true)});
+void convert_clip(TokenizerJson& json, const Specials& t, const TokenizerSettings& settings,
+                  const std::string& source) {
+  json.root["normalizer"] =
+      sequence("normalizers",
+               {Json{{"type", "NFC"}}, Json{{"type", "Replace"}, {"pattern", {{"Regex", "\\s+"}}}, {"content", " "}},
+                Json{{"type", "Lowercase"}}});
+  json.root["pre_tokenizer"] =
+      sequence("pretokenizers", {split(split_pattern_of("clip"), "Removed", true), byte_level(false, true, true)});
   json.root["model"]["unk_token"] = t.unk.text;
   json.root["model"]["end_of_word_suffix"] = "</w>";
   put_added_tokens(json, {t.bos, t.eos, t.unk, t.pad}, settings, source);
   const int64_t bos = id_of(json, t.bos.text), eos = id_of(json, t.eos.text);
-  if (bos < 0 || eos < 0) fail("{}: token {} is missing, which stands around texts", source, bos < 0 ? t.bos.text : t.eos.text);
-  json.root["post_processor"] = {{"type", "RobertaProcessing"},    {"sep", {t.eos.text, eos}}, {"cls", {t.bos.text, bos}},
-                                 {"add_prefix_space", false}, {"trim_offsets", false}};
+  if (bos < 0 || eos < 0)
+    fail("{}: token {} is missing, which stands around texts", source, bos < 0 ? t.bos.text : t.eos.text);
+  json.root["post_processor"] = {{"type", "RobertaProcessing"},
+                                 {"sep", {t.eos.text, eos}},
+                                 {"cls", {t.bos.text, bos}},
+                                 {"add_prefix_space", false},
+                                 {"trim_offsets", false}};
 }
 
-void convert_qwen2(TokenizerJson& json, const Specials& t, const TokenizerSettings& settings, const std::string& source) {
+void convert_qwen2(TokenizerJson& json, const Specials& t, const TokenizerSettings& settings,
+                   const std::string& source) {
   json.root["normalizer"] = {{"type", "NFC"}};
-  json.root["pre_tokenizer"] = sequence(
-      "pretokenizers", {split(split_pattern_of("qwen2"), "Isolated", false), byte_level(false, false, false)});
+  json.root["pre_tokenizer"] =
+      sequence("pretokenizers", {split(split_pattern_of("qwen2"), "Isolated", false), byte_level(false, false, false)});
   put_added_tokens(json, {t.unk, t.bos, t.eos, t.pad}, settings, source);
   json.root["post_processor"] = byte_level(false, false, false);
 }
@@ -132,8 +144,8 @@ TokenizerJson convert_byte_bpe_files(const NamedFiles& files, const TokenizerSet
   read_merges(files.at(kMergesTxt), json.merges, fmt::format("{}: {}", source, kMergesTxt));
   json.root["decoder"] = byte_level(true, true, true);
   const auto special = [&](const char* key, const char* usual) { return special_token(settings, key, usual); };
-  Specials t{special("unk_token", family->unk), special("bos_token", family->bos), special("eos_token", family->eos),
-             special("pad_token", family->pad), special("cls_token", family->cls), special("sep_token", family->sep),
+  Specials t{special("unk_token", family->unk),  special("bos_token", family->bos), special("eos_token", family->eos),
+             special("pad_token", family->pad),  special("cls_token", family->cls), special("sep_token", family->sep),
              special("mask_token", family->mask)};
   t.mask.lstrip = true;  // of each of these classes
   family->convert(json, t, settings, source);

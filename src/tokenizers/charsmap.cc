@@ -24,7 +24,8 @@ Charsmap::Charsmap(std::string_view bytes, const std::string& source) {
   std::memcpy(&trie_bytes, bytes.data(), sizeof trie_bytes);
   bytes.remove_prefix(sizeof trie_bytes);
   if (trie_bytes > bytes.size() || trie_bytes % sizeof(uint32_t) != 0 || trie_bytes == 0)
-    fail("{}: the charsmap's trie has {} bytes, and {} follow; expected units of 4 bytes", source, trie_bytes, bytes.size());
+    fail("{}: the charsmap's trie has {} bytes, and {} follow; expected units of 4 bytes", source, trie_bytes,
+         bytes.size());
   units_.resize(trie_bytes / sizeof(uint32_t));
   std::memcpy(units_.data(), bytes.data(), trie_bytes);
   replacements_ = bytes.substr(trie_bytes);

@@ -10,8 +10,8 @@ namespace hone {
 namespace {
 
 Json added_json(const AddedToken& token) {
-  return Json{{"id", token.id},          {"content", token.text},         {"single_word", token.single_word},
-              {"lstrip", token.lstrip},  {"rstrip", token.rstrip},        {"normalized", token.normalized},
+  return Json{{"id", token.id},          {"content", token.text},  {"single_word", token.single_word},
+              {"lstrip", token.lstrip},  {"rstrip", token.rstrip}, {"normalized", token.normalized},
               {"special", token.special}};
 }
 
@@ -49,8 +49,8 @@ int64_t id_of(const TokenizerJson& json, const std::string& text) {
   return json.vocabulary->find(text);
 }
 
-Json template_of(const TokenizerJson& json, const std::vector<std::string>& single, const std::vector<std::string>& pair,
-                 const std::string& source) {
+Json template_of(const TokenizerJson& json, const std::vector<std::string>& single,
+                 const std::vector<std::string>& pair, const std::string& source) {
   Json specials = Json::object();
   const auto parts = [&](const std::vector<std::string>& names) {
     Json list = Json::array();
@@ -80,13 +80,13 @@ void refuse_other_flags(const TokenizerSettings& settings, std::span<const std::
                                                                     {"split_by_punct", settings.split_by_punct}};
   for (const auto& [key, value] : flags)
     if (value.value_or(false) && std::ranges::find(followed, key) == followed.end())
-      fail("{}: {}: key \"{}\" is true, which is not supported with these files; accepted: false", source, kTokenizerConfig,
-           key);
+      fail("{}: {}: key \"{}\" is true, which is not supported with these files; accepted: false", source,
+           kTokenizerConfig, key);
 }
 
 void refuse_class(const TokenizerSettings& settings, std::span<const char* const> known, const std::string& source) {
-  fail("{}: key \"tokenizer_class\" is {}; with these files accepted: {}. Or save the folder with a tokenizer.json", source,
-       settings.tokenizer_class.empty() ? "not stated" : fmt::format("\"{}\"", settings.tokenizer_class),
+  fail("{}: key \"tokenizer_class\" is {}; with these files accepted: {}. Or save the folder with a tokenizer.json",
+       source, settings.tokenizer_class.empty() ? "not stated" : fmt::format("\"{}\"", settings.tokenizer_class),
        fmt::join(known, ", "));
 }
 

@@ -7,15 +7,16 @@
 namespace hone {
 namespace {
 
-// What a token covers, and the blanks at its ends. In a token of bytes those are the byte's; in any other, all white space,
-// and the letter that stands for that byte.
+// What a token covers, and the blanks at its ends. In a token of bytes those are the byte's; in any other, all white
+// space, and the letter that stands for that byte.
 TextTokens::Place place_of(const Piece& part, bool byte_level) {
   TextTokens::Place place{{part.origins[0].begin, part.origins[part.text.size() - 1].end}};
   const auto is_blank = [&](char32_t c) { return c == ' ' || (!byte_level && (is_whitespace(c) || c == 0x120)); };
   bool leads = true;
   for (size_t at = 0; at < part.text.size();) {
     // Of several tokens a character is made of, a part may begin or end within it: no blank does.
-    if ((static_cast<unsigned char>(part.text[at]) & 0xc0) == 0x80 || at + utf8_length(part.text[at]) > part.text.size()) {
+    if ((static_cast<unsigned char>(part.text[at]) & 0xc0) == 0x80 ||
+        at + utf8_length(part.text[at]) > part.text.size()) {
       ++at;
       leads = false, place.trailing = 0;
       continue;

@@ -103,9 +103,8 @@ std::shared_ptr<const Normalizer> read_replace(const Json& json, const std::stri
 
 std::shared_ptr<const Normalizer> read_prepend(const Json& json, const std::string& source) {
   check_keys(json, {{"type"}, {"prepend"}}, source);
-  return step([text = json_get<std::string>(json, "prepend", source)](AlignedText& aligned) {
-    prepend(aligned, text);
-  });
+  return step(
+      [text = json_get<std::string>(json, "prepend", source)](AlignedText& aligned) { prepend(aligned, text); });
 }
 
 std::shared_ptr<const Normalizer> read_charsmap(const Json& json, const std::string& source) {

@@ -91,9 +91,11 @@ void read_into(const Json& json, PostProcessor& out, const std::string& source) 
     return;
   }
   if (!type.empty())
-    fail("{}: type \"{}\" is not supported; supported: TemplateProcessing, BertProcessing, RobertaProcessing, ByteLevel, "
-         "Sequence",
-         source, type);
+    fail(
+        "{}: type \"{}\" is not supported; supported: TemplateProcessing, BertProcessing, RobertaProcessing, "
+        "ByteLevel, "
+        "Sequence",
+        source, type);
 }
 
 }  // namespace

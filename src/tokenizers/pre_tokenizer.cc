@@ -91,9 +91,10 @@ Behaviour behaviour_of(const Json& json, const char* fallback, const std::string
   const auto name = get_or<std::string>(json, "behavior", fallback, source);
   for (const auto& [known, behaviour] : kNames)
     if (name == known) return behaviour;
-  fail("{}: behavior \"{}\" is not supported; supported: Removed, Isolated, MergedWithPrevious, MergedWithNext, "
-       "Contiguous",
-       source, name);
+  fail(
+      "{}: behavior \"{}\" is not supported; supported: Removed, Isolated, MergedWithPrevious, MergedWithNext, "
+      "Contiguous",
+      source, name);
 }
 
 using Splitter = std::shared_ptr<const PreTokenizer>;
@@ -185,8 +186,7 @@ class Metaspace final : public PreTokenizer {
     const Piece whole = piece_of(text, piece.is_first);
     if (!splits_) return take(whole);
     size_t begin = 0;
-    for (size_t at = 0; (at = whole.text.find(replacement_, at)) != std::string_view::npos;
-         at += replacement_.size()) {
+    for (size_t at = 0; (at = whole.text.find(replacement_, at)) != std::string_view::npos; at += replacement_.size()) {
       take_part(whole, begin, at, take);
       begin = at;
     }
@@ -212,7 +212,8 @@ class Metaspace final : public PreTokenizer {
 };
 
 Splitter read_metaspace(const Json& json, const std::string& source) {
-  check_keys(json, {{"type"}, {"replacement"}, {"prepend_scheme"}, {"add_prefix_space"}, {"split"}, {"str_rep"}}, source);
+  check_keys(json, {{"type"}, {"replacement"}, {"prepend_scheme"}, {"add_prefix_space"}, {"split"}, {"str_rep"}},
+             source);
   const auto replacement = get_or<std::string>(json, "replacement", "▁", source);
   if (replacement.empty() || utf8_length(replacement[0]) != replacement.size())
     fail("{}: replacement \"{}\" is not one character", source, replacement);
@@ -299,10 +300,10 @@ struct Type {
   const char* name;
   Splitter (*read)(const Json&, const std::string&);
 };
-constexpr Type kTypes[] = {
-    {"ByteLevel", read_byte_level}, {"Split", read_split},       {"Metaspace", read_metaspace},
-    {"Digits", read_digits},        {"Punctuation", read_punctuation}, {"WhitespaceSplit", read_whitespace_split},
-    {"BertPreTokenizer", read_bert}};
+constexpr Type kTypes[] = {{"ByteLevel", read_byte_level},    {"Split", read_split},
+                           {"Metaspace", read_metaspace},     {"Digits", read_digits},
+                           {"Punctuation", read_punctuation}, {"WhitespaceSplit", read_whitespace_split},
+                           {"BertPreTokenizer", read_bert}};
 
 }  // namespace
 

@@ -19,15 +19,16 @@ bool is_blank(char32_t c) { return c == ' '; }
 bool is_number(char32_t c) { return class_of(c) == CharClass::number; }
 
 constexpr RunPattern kPatterns[] = {
-    {" {2,}", is_blank, 2, kAny},       {" +", is_blank, 1, kAny},        {"[ ]{2,}", is_blank, 2, kAny},
-    {"\\s+", is_whitespace, 1, kAny},   {"\\s", is_whitespace, 1, 1},     {"\\s{2,}", is_whitespace, 2, kAny},
-    {"\\p{N}{1,3}", is_number, 1, 3},   {"\\p{N}+", is_number, 1, kAny},  {"\\p{N}", is_number, 1, 1},
+    {" {2,}", is_blank, 2, kAny},     {" +", is_blank, 1, kAny},       {"[ ]{2,}", is_blank, 2, kAny},
+    {"\\s+", is_whitespace, 1, kAny}, {"\\s", is_whitespace, 1, 1},    {"\\s{2,}", is_whitespace, 2, kAny},
+    {"\\p{N}{1,3}", is_number, 1, 3}, {"\\p{N}+", is_number, 1, kAny}, {"\\p{N}", is_number, 1, 1},
 };
 
 }  // namespace
 
 const RunPattern* find_run_pattern(std::string_view pattern) {
-  const auto found = std::ranges::find(kPatterns, pattern, [](const RunPattern& p) { return std::string_view(p.pattern); });
+  const auto found =
+      std::ranges::find(kPatterns, pattern, [](const RunPattern& p) { return std::string_view(p.pattern); });
   return found == std::end(kPatterns) ? nullptr : found;
 }
 

@@ -13,7 +13,7 @@ struct Span {
 };
 
 struct RunPattern {
-  const char* pattern;        // as a regular expression
+  const char* pattern;         // as a regular expression
   bool (*contains)(char32_t);  // the characters of a run
   size_t least, most;          // characters of a run
 };

@@ -103,10 +103,10 @@ void put_bert_ends(Conversion& c, bool strips_mask) {
   AddedToken mask = c.special("mask_token", "[MASK]");
   mask.lstrip = mask.lstrip || strips_mask;
   const AddedToken cls = c.special("cls_token", "[CLS]"), sep = c.special("sep_token", "[SEP]");
-  put_added_tokens(c.json, {c.special("pad_token", "<pad>"), c.special("unk_token", "<unk>"), cls, sep, mask}, c.settings,
-                   c.source);
-  c.json.root["post_processor"] = template_of(
-      c.json, {cls.text, "A", sep.text}, {cls.text, "A", sep.text, "B:1", sep.text + ":1"}, c.source);
+  put_added_tokens(c.json, {c.special("pad_token", "<pad>"), c.special("unk_token", "<unk>"), cls, sep, mask},
+                   c.settings, c.source);
+  c.json.root["post_processor"] =
+      template_of(c.json, {cls.text, "A", sep.text}, {cls.text, "A", sep.text, "B:1", sep.text + ":1"}, c.source);
 }
 
 // "9," is no piece of its own.
@@ -161,8 +161,8 @@ int64_t characters(std::string_view text) {
   return std::ranges::count_if(text, [](char c) { return (static_cast<unsigned char>(c) & 0xc0) != 0x80; });
 }
 
-// The file has the results of merges with scores: every split of a piece into two pieces is a merge, in the order of the
-// results' scores, then of the halves' lengths, longest first.
+// The file has the results of merges with scores: every split of a piece into two pieces is a merge, in the order of
+// the results' scores, then of the halves' lengths, longest first.
 void put_merges(Conversion& c) {
   struct Merge {
     std::string_view left, right;

@@ -44,8 +44,7 @@ size_t contraction(std::string_view text, size_t at, bool any_case) {
 // \s+(?!\S)|\s+ : white space, but for the last character of it where something follows.
 size_t spaces(std::string_view text, size_t at) {
   size_t last = at, end = at;  // of the run's last character; behind it
-  for (size_t next = at; next < text.size() && next_class(text, next) == space; end = next)
-    last = end;
+  for (size_t next = at; next < text.size() && next_class(text, next) == space; end = next) last = end;
   return end < text.size() && last > at ? last : end;
 }
 
@@ -129,8 +128,9 @@ size_t match_clip(std::string_view text, size_t at) {
 }
 
 #define HONE_CONTRACTIONS "(?i:'s|'t|'re|'ve|'m|'ll|'d)"
-#define HONE_CL100K(digits)                                                                                       \
-  HONE_CONTRACTIONS "|[^\\r\\n\\p{L}\\p{N}]?\\p{L}+|" digits "| ?[^\\s\\p{L}\\p{N}]+[\\r\\n]*|\\s*[\\r\\n]+|" \
+#define HONE_CL100K(digits)                                          \
+  HONE_CONTRACTIONS "|[^\\r\\n\\p{L}\\p{N}]?\\p{L}+|" digits         \
+                    "| ?[^\\s\\p{L}\\p{N}]+[\\r\\n]*|\\s*[\\r\\n]+|" \
                     "\\s+(?!\\S)|\\s+"
 
 constexpr SplitPattern kPatterns[] = {

@@ -16,7 +16,8 @@ using Texts = std::vector<std::string>;
 using Steps = std::vector<std::unique_ptr<DecoderStep>>;
 
 std::string replaced(std::string text, std::string_view from, std::string_view to) {
-  for (size_t at = 0; (at = text.find(from, at)) != std::string::npos; at += to.size()) text.replace(at, from.size(), to);
+  for (size_t at = 0; (at = text.find(from, at)) != std::string::npos; at += to.size())
+    text.replace(at, from.size(), to);
   return text;
 }
 
@@ -80,7 +81,7 @@ class WordPiece final : public DecoderStep {
  private:
   static std::string cleaned(std::string text) {
     constexpr std::pair<const char*, const char*> kRules[] = {
-        {" .", "."},       {" ?", "?"},   {" !", "!"},           {" ,", ","},   {" ' ", "'"},  {" n't", "n't"},
+        {" .", "."},   {" ?", "?"},           {" !", "!"},   {" ,", ","},     {" ' ", "'"},   {" n't", "n't"},
         {" 'm", "'m"}, {" do not", " don't"}, {" 's", "'s"}, {" 've", "'ve"}, {" 're", "'re"}};
     for (const auto& [from, to] : kRules) text = replaced(std::move(text), from, to);
     return text;
@@ -170,7 +171,8 @@ class Words final : public DecoderStep {
 };
 
 std::unique_ptr<DecoderStep> read_metaspace(const Json& json, const std::string& source) {
-  check_keys(json, {{"type"}, {"replacement"}, {"add_prefix_space"}, {"prepend_scheme"}, {"split"}, {"str_rep"}}, source);
+  check_keys(json, {{"type"}, {"replacement"}, {"add_prefix_space"}, {"prepend_scheme"}, {"split"}, {"str_rep"}},
+             source);
   const bool prefix = get_or(json, "add_prefix_space", true, source);
   const auto scheme = get_or<std::string>(json, "prepend_scheme", prefix ? "always" : "never", source);
   const auto mark = get_or<std::string>(json, "replacement", "▁", source);
@@ -228,9 +230,11 @@ void read_steps(const Json& json, const std::string& source, bool& is_fused, Ste
   } else if (type.empty()) {
     out.push_back(std::make_unique<Words>());
   } else {
-    fail("{}: type \"{}\" is not supported; supported: Sequence, ByteLevel, ByteFallback, WordPiece, Metaspace, Replace, "
-         "Strip, BPEDecoder, Fuse",
-         source, type);
+    fail(
+        "{}: type \"{}\" is not supported; supported: Sequence, ByteLevel, ByteFallback, WordPiece, Metaspace, "
+        "Replace, "
+        "Strip, BPEDecoder, Fuse",
+        source, type);
   }
 }
 

@@ -43,8 +43,8 @@ class TextStream {
  public:
   TextStream(std::shared_ptr<const TokenTexts> texts, bool skip_special);
 
-  // What the text grows by: whole characters. A character whose bytes come in several tokens is held back until its last
-  // one; bytes that are no UTF-8 become U+FFFD, each maximal part of them one.
+  // What the text grows by: whole characters. A character whose bytes come in several tokens is held back until its
+  // last one; bytes that are no UTF-8 become U+FFFD, each maximal part of them one.
   std::string add(int64_t id);
   // What is held back at the end.
   std::string finish();

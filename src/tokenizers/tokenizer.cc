@@ -16,7 +16,9 @@ namespace hone {
 namespace {
 
 TextRange character_range(std::string_view text, TextRange range, uint32_t leading, uint32_t trailing) {
-  const auto is_inside = [&](int64_t at) { return (static_cast<unsigned char>(text[static_cast<size_t>(at)]) & 0xc0) == 0x80; };
+  const auto is_inside = [&](int64_t at) {
+    return (static_cast<unsigned char>(text[static_cast<size_t>(at)]) & 0xc0) == 0x80;
+  };
   for (; leading > 0 && range.begin < range.end; --leading)
     for (++range.begin; range.begin < range.end && is_inside(range.begin);) ++range.begin;
   for (; trailing > 0 && range.end > range.begin; --trailing)
@@ -312,7 +314,8 @@ TextStream Tokenizer::stream(bool skip_special) const {
   std::call_once(parts_->once, [&] {
     std::vector<AddedToken> added;
     for (const AddedToken& token : parts_->spec.added) added.push_back(parts_->encoder->as_found(token));
-    parts_->texts = std::make_shared<TokenTexts>(*parts_->vocabulary, added, parts_->decoder, parts_->source + ": decoder");
+    parts_->texts =
+        std::make_shared<TokenTexts>(*parts_->vocabulary, added, parts_->decoder, parts_->source + ": decoder");
   });
   return TextStream(parts_->texts, skip_special);
 }

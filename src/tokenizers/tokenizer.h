@@ -1,5 +1,6 @@
 // Texts to tokens, and tokens to text, equal to Hugging Face's tokenizers library: added tokens are cut out of the raw
-// text, the rest is normalised and split, a model makes tokens of each piece, and the model's own tokens are put around.
+// text, the rest is normalised and split, a model makes tokens of each piece, and the model's own tokens are put
+// around.
 #pragma once
 
 #include <cstdint>
@@ -75,8 +76,8 @@ class Tokenizer {
   // padding token.
   TokenBatch encode_batch(std::span<const std::string> texts, int64_t max_length, int64_t pad_to_multiple = 1) const;
 
-  // The text of ids. `skip_special` leaves the model's own tokens out. Bytes that are no UTF-8 become U+FFFD. Throws Error
-  // for an id that is no token.
+  // The text of ids. `skip_special` leaves the model's own tokens out. Bytes that are no UTF-8 become U+FFFD. Throws
+  // Error for an id that is no token.
   std::string decode(std::span<const int64_t> ids, bool skip_special) const;
   // The same, token by token (tokenizers/text_stream.h).
   TextStream stream(bool skip_special) const;

@@ -29,7 +29,8 @@ struct TokenizerDef {
   bool (*reads)(const NamedFiles& files) = nullptr;
   // What a tokenizer.json would say, which may be of another kind. Throws Error that names `source`, the file and what
   // is wrong.
-  TokenizerJson (*convert)(const NamedFiles& files, const TokenizerSettings& settings, const std::string& source) = nullptr;
+  TokenizerJson (*convert)(const NamedFiles& files, const TokenizerSettings& settings,
+                           const std::string& source) = nullptr;
 };
 
 // The kind of a tokenizer.json. Throws Error that lists the kinds when there is none.

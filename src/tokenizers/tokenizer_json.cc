@@ -72,7 +72,8 @@ class Events final : public JsonEvents {
   }
 
   [[noreturn]] void refuse_entry(std::string_view found) const {
-    if (big_ == Big::merges) fail("{}: merges: number {} holds {}; expected two texts", source_, json_.merges.size(), found);
+    if (big_ == Big::merges)
+      fail("{}: merges: number {} holds {}; expected two texts", source_, json_.merges.size(), found);
     if (big_ == Big::scores)
       fail("{}: vocabulary: token {} holds {}; expected a text and a number", source_, json_.scores.size(), found);
     fail("{}: vocabulary: \"{}\" has id {}; expected an integer from 0", source_, key_, found);
@@ -93,7 +94,8 @@ class Events final : public JsonEvents {
     check_stop();
     const size_t blank = text.find(' ');
     if (blank == std::string_view::npos || text.find(' ', blank + 1) != std::string_view::npos)
-      fail("{}: merges: number {} is \"{}\"; expected two texts with a blank between", source_, json_.merges.size(), text);
+      fail("{}: merges: number {} is \"{}\"; expected two texts with a blank between", source_, json_.merges.size(),
+           text);
     json_.merges.add(text.substr(0, blank), text.substr(blank + 1));
   }
 

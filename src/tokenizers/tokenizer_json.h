@@ -1,5 +1,5 @@
-// A tokenizer.json as it is read: by events, so that tens of thousands of tokens and merges go straight into tables. What
-// older files say is put into the same form.
+// A tokenizer.json as it is read: by events, so that tens of thousands of tokens and merges go straight into tables.
+// What older files say is put into the same form.
 #pragma once
 
 #include <memory>
@@ -27,7 +27,7 @@ class MergeList {
 };
 
 struct TokenizerJson {
-  Json root;                   // without the entries of model.vocab and model.merges
+  Json root;  // without the entries of model.vocab and model.merges
   std::shared_ptr<Vocabulary> vocabulary = std::make_shared<Vocabulary>();  // of model.vocab
   std::vector<double> scores;  // of a list of tokens with scores, in the order of ids
   MergeList merges;            // of model.merges

@@ -11,7 +11,7 @@
 namespace hone {
 namespace {
 
-constexpr const char* kSpecials[] = {"unk_token", "cls_token",  "sep_token", "pad_token",
+constexpr const char* kSpecials[] = {"unk_token", "cls_token", "sep_token", "pad_token",
                                      "bos_token", "eos_token", "mask_token"};
 
 constexpr Setting kSettings[] = {
@@ -173,13 +173,24 @@ void for_each_step(const Json& part, const char* steps, Found found) {
 }
 
 std::string class_of_model_type(const std::string& type) {
-  constexpr std::pair<const char*, const char*> kClasses[] = {
-      {"gpt2", "GPT2Tokenizer"},         {"roberta", "RobertaTokenizer"},       {"bart", "BartTokenizer"},
-      {"longformer", "LongformerTokenizer"}, {"deberta", "DebertaTokenizer"},   {"clip", "CLIPTokenizer"},
-      {"whisper", "WhisperTokenizer"},   {"qwen2", "Qwen2Tokenizer"},           {"qwen3", "Qwen2Tokenizer"},
-      {"xlm-roberta", "XLMRobertaTokenizer"}, {"camembert", "CamembertTokenizer"}, {"albert", "AlbertTokenizer"},
-      {"t5", "T5Tokenizer"},             {"deberta-v2", "DebertaV2Tokenizer"},  {"llama", "LlamaTokenizer"},
-      {"mistral", "LlamaTokenizer"},     {"phi3", "LlamaTokenizer"},            {"mpnet", "MPNetTokenizer"}};
+  constexpr std::pair<const char*, const char*> kClasses[] = {{"gpt2", "GPT2Tokenizer"},
+                                                              {"roberta", "RobertaTokenizer"},
+                                                              {"bart", "BartTokenizer"},
+                                                              {"longformer", "LongformerTokenizer"},
+                                                              {"deberta", "DebertaTokenizer"},
+                                                              {"clip", "CLIPTokenizer"},
+                                                              {"whisper", "WhisperTokenizer"},
+                                                              {"qwen2", "Qwen2Tokenizer"},
+                                                              {"qwen3", "Qwen2Tokenizer"},
+                                                              {"xlm-roberta", "XLMRobertaTokenizer"},
+                                                              {"camembert", "CamembertTokenizer"},
+                                                              {"albert", "AlbertTokenizer"},
+                                                              {"t5", "T5Tokenizer"},
+                                                              {"deberta-v2", "DebertaV2Tokenizer"},
+                                                              {"llama", "LlamaTokenizer"},
+                                                              {"mistral", "LlamaTokenizer"},
+                                                              {"phi3", "LlamaTokenizer"},
+                                                              {"mpnet", "MPNetTokenizer"}};
   for (const auto& [known, name] : kClasses)
     if (type == known) return name;
   return "";
@@ -248,7 +259,8 @@ void check_normalizer(const TokenizerJson& json, const TokenizerSettings& settin
     expect(settings.strip_accents, n.strip_accents, "strip_accents", "strip_accents");
     expect(settings.handle_chinese_chars, n.handle_chinese_chars, "tokenize_chinese_chars", "handle_chinese_chars");
   });
-  expect_same(settings.lowercase, lowercases, "do_lower_case", "the normalizer of tokenizer.json has lowercase", source);
+  expect_same(settings.lowercase, lowercases, "do_lower_case", "the normalizer of tokenizer.json has lowercase",
+              source);
 }
 
 void check_prefix(const TokenizerJson& json, const TokenizerSettings& settings, const std::string& source) {
@@ -268,8 +280,8 @@ void check_end(std::optional<bool> said, const char* special, bool front, const 
   const int64_t id = added != spec.added.end() ? added->id : json.vocabulary->find(name->second.text);
   const std::vector<PairPart>& parts = spec.around.single;
   const bool has = (front ? parts.front() : parts.back()).token == id && id >= 0;
-  expect_same(said, has, front ? "add_bos_token" : "add_eos_token", "that the post_processor of tokenizer.json puts it there is",
-              source);
+  expect_same(said, has, front ? "add_bos_token" : "add_eos_token",
+              "that the post_processor of tokenizer.json puts it there is", source);
 }
 
 void apply_added(TokenizerSpec& spec, const TokenizerJson& json, const TokenizerSettings& settings,

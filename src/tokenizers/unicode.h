@@ -1,6 +1,7 @@
 // Properties of code points as the Hugging Face `tokenizers` library sees them, so that our tokens are its tokens.
 // utf8proc has the tables. That library was built from tables of several versions of Unicode: 8 for BERT's categories,
-// 9 and 11 for normal forms and accents, 16 for the classes of patterns, 17 for numbers. unicode.cc holds the difference.
+// 9 and 11 for normal forms and accents, 16 for the classes of patterns, 17 for numbers. unicode.cc holds the
+// difference.
 #pragma once
 
 #include <cstdint>
@@ -18,9 +19,9 @@ bool is_chinese_character(
 bool is_punctuation(char32_t c);      // categories P* and the ASCII symbols
 bool is_nonspacing_mark(char32_t c);  // category Mn
 
-bool is_combining_mark(char32_t c);   // category M: what StripAccents drops
-bool is_numeric(char32_t c);          // category N
-bool is_word_character(char32_t c);   // \w: letters, marks, decimal digits, numbers that are letters, connectors
+bool is_combining_mark(char32_t c);  // category M: what StripAccents drops
+bool is_numeric(char32_t c);         // category N
+bool is_word_character(char32_t c);  // \w: letters, marks, decimal digits, numbers that are letters, connectors
 
 // What patterns tell apart: the classes that \s, \p{L} and its parts, \p{N} and \p{M} are made of.
 enum class CharClass : uint8_t { space, upper, lower, caseless, mark, number, other };

@@ -56,8 +56,8 @@ bool Vocabulary::add(std::string_view token, int64_t id) {
   CHECK(id >= 0 && id <= std::numeric_limits<int32_t>::max());
   if (texts_.size() + token.size() > std::numeric_limits<uint32_t>::max())
     fail("a vocabulary of more than 4 GiB of texts");
-  entries_.push_back({hash, static_cast<uint32_t>(texts_.size()), static_cast<uint32_t>(token.size()),
-                      static_cast<int32_t>(id)});
+  entries_.push_back(
+      {hash, static_cast<uint32_t>(texts_.size()), static_cast<uint32_t>(token.size()), static_cast<int32_t>(id)});
   texts_ += token;
   longest_bytes_ = std::max(longest_bytes_, token.size());
   largest_id_ = std::max(largest_id_, id);

@@ -60,7 +60,8 @@ void WordMemo::tokenize(const TokenModel& model, std::string_view word, std::vec
       model.tokenize(word, out);
       return remember(slot, hash, word, std::span(out).subspan(before));
     }
-    if (entry->hash == hash && entry->bytes == word.size() && std::memcmp(entry->word(), word.data(), word.size()) == 0) {
+    if (entry->hash == hash && entry->bytes == word.size() &&
+        std::memcmp(entry->word(), word.data(), word.size()) == 0) {
       out.insert(out.end(), entry->tokens(), entry->tokens() + entry->count);
       return;
     }

@@ -1,6 +1,7 @@
-// A number format, a pass, a family of models, an operator of ONNX, a metric, a tokenizer, an optimizer, a score, a sampler, a pruner
-// and a verb, each of which is one file in this folder and nothing else: they are there for all that goes by tables, and
-// do what they are for. The suites over those tables run with them in this program, too (tests/CMakeLists.txt).
+// A number format, a pass, a family of models, an operator of ONNX, a metric, a tokenizer, an optimizer, a score, a
+// sampler, a pruner and a verb, each of which is one file in this folder and nothing else: they are there for all that
+// goes by tables, and do what they are for. The suites over those tables run with them in this program, too
+// (tests/CMakeLists.txt).
 #include <gmock/gmock.h>
 
 #include "base/registry.h"

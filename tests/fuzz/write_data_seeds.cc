@@ -85,7 +85,8 @@ Seeds tokenizers() {
       json(R"("normalizer": {"type": "BertNormalizer"}, "pre_tokenizer": {"type": "BertPreTokenizer"},
               "model": {"type": "WordPiece", "unk_token": "?", "vocab": {"?": 0, "a": 1, "##b": 2}},
               "added_tokens": [{"id": 3, "content": "<s>", "lstrip": true, "single_word": true}])"),
-      json(R"("normalizer": {"type": "Sequence", "normalizers": [{"type": "NFKC"}, {"type": "Lowercase"}, {"type": "Nmt"}]},
+      json(
+          R"("normalizer": {"type": "Sequence", "normalizers": [{"type": "NFKC"}, {"type": "Lowercase"}, {"type": "Nmt"}]},
               "pre_tokenizer": {"type": "ByteLevel"}, "decoder": {"type": "ByteLevel"},
               "model": {"type": "BPE", "vocab": {"a": 0, "b": 1, "ab": 2, "\u0120": 3}, "merges": ["a b"]})"),
       json(R"("normalizer": {"type": "Prepend", "prepend": "x"}, "decoder": {"type": "ByteFallback"},

@@ -49,8 +49,7 @@ std::vector<TextRange> in_characters(const std::string& text, std::vector<TextRa
   std::vector<int64_t> characters(text.size() + 1);
   for (size_t i = 0; i < text.size(); ++i)
     characters[i + 1] = characters[i] + ((static_cast<unsigned char>(text[i]) & 0xc0) != 0x80);
-  for (TextRange& r : ranges)
-    r = {characters[static_cast<size_t>(r.begin)], characters[static_cast<size_t>(r.end)]};
+  for (TextRange& r : ranges) r = {characters[static_cast<size_t>(r.begin)], characters[static_cast<size_t>(r.end)]};
   return ranges;
 }
 

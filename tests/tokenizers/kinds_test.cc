@@ -29,7 +29,8 @@ Json bpe() {
   return {{"model",
            {{"type", "BPE"},
             {"unk_token", "?"},
-            {"vocab", {{"?", 0}, {"a", 1}, {"b", 2}, {"c", 3}, {"ab", 4}, {"bc", 5}, {"abc", 6}, {"<0xC3>", 7}, {"<0xA9>", 8}}},
+            {"vocab",
+             {{"?", 0}, {"a", 1}, {"b", 2}, {"c", 3}, {"ab", 4}, {"bc", 5}, {"abc", 6}, {"<0xC3>", 7}, {"<0xA9>", 8}}},
             {"merges", {"b c", "a b", "a bc"}}}}};
 }
 
@@ -73,7 +74,8 @@ TEST(Bpe, MergesMustNameTokens) {
   EXPECT_THAT(refusal(root), HasSubstr("merges: number 3, \"a\" and \"x\": \"x\" is no token of the vocabulary"));
   root["model"]["merges"].back() = "c a";
   EXPECT_THAT(refusal(root), HasSubstr("\"ca\" is no token"));
-  for (const Json& bad : {Json("ab"), Json("a b c"), Json(7), Json::array({"a"}), Json::array({"a", "b", "c"}), Json::array({"a", 1})}) {
+  for (const Json& bad :
+       {Json("ab"), Json("a b c"), Json(7), Json::array({"a"}), Json::array({"a", "b", "c"}), Json::array({"a", 1})}) {
     root["model"]["merges"].back() = bad;
     EXPECT_THAT(refusal(root), HasSubstr("t.json: merges: number 3")) << bad;
   }
@@ -117,7 +119,8 @@ TEST(Unigram, VocabularyAndScoresMustGoTogether) {
   root = unigram();
   root["model"]["vocab"] = {{"a", 0}};
   EXPECT_THAT(refusal(root), HasSubstr("no scores"));
-  for (const Json& bad : {Json("a"), Json::array({"a"}), Json::array({"c", "d"}), Json::array({1, "c"}), Json::array({"c", 1, 2})}) {
+  for (const Json& bad :
+       {Json("a"), Json::array({"a"}), Json::array({"c", "d"}), Json::array({1, "c"}), Json::array({"c", 1, 2})}) {
     root = unigram();
     root["model"]["vocab"].push_back(bad);
     EXPECT_THAT(refusal(root), HasSubstr("t.json: vocabulary: token 5")) << bad;
@@ -137,9 +140,9 @@ std::string charsmap_bytes(std::vector<uint32_t> units, std::string_view texts) 
 
 TEST(Charsmap, ThatPointsOutsideIsRefused) {
   std::vector<uint32_t> units(512);
-  units[0] = 256 << 10;                    // children of the root at 256
+  units[0] = 256 << 10;                                     // children of the root at 256
   units[256 ^ 'x'] = 'x' | 1 << 8 | (256 ^ 'x' ^ 1) << 10;  // x ends at unit 1
-  units[1] = 1u << 31 | 2;                 // replaced by the text at byte 2
+  units[1] = 1u << 31 | 2;                                  // replaced by the text at byte 2
   AlignedText text = AlignedText::of("axb", false);
   Charsmap(charsmap_bytes(units, std::string_view("q\0yes\0", 6)), "m").apply(text);
   EXPECT_EQ(text.text, "ayesb");
@@ -196,7 +199,8 @@ TEST(Utf8Stream, HoldsBackWhatIsNotComplete) {
 TEST(Decoding, IdsThatAreNoTokensAreErrors) {
   const Tokenizer tokenizer = tokenizer_of(bpe());
   for (const int64_t id : {int64_t{-1}, int64_t{9}, int64_t{1} << 40})
-    EXPECT_THAT(error_of([&] { tokenizer.decode(std::vector{id}, false); }), HasSubstr("is the id of no token; there are 9"));
+    EXPECT_THAT(error_of([&] { tokenizer.decode(std::vector{id}, false); }),
+                HasSubstr("is the id of no token; there are 9"));
 }
 
 TEST(Truncation, OnTheLeftKeepsTheEnd) {
@@ -209,17 +213,19 @@ TEST(Truncation, OnTheLeftKeepsTheEnd) {
 }
 
 TEST(TokenizerJsonText, IsReadAsParseJsonReadsIt) {
-  for (const char* text : {R"({"a": [1, -2, 3.5e2, "x\n\u00e9\ud83d\ude00", true, null, {}]})", R"({"model": {"k": [[]]}})"})
+  for (const char* text :
+       {R"({"a": [1, -2, 3.5e2, "x\n\u00e9\ud83d\ude00", true, null, {}]})", R"({"model": {"k": [[]]}})"})
     EXPECT_EQ(read_tokenizer_json(text, "t").root, parse_json(text, "t")) << text;
-  for (const char* text : {"{", "{\"a\"}", "{\"a\": 01}", "{\"a\": 1,}", "{\"a\": \"\\x\"}", "{\"a\": \"\\ud83d\"}", "{\"a\": \"\n\"}", "{} x",
-                           "{\"a\": tru}", "{\"a\": 1.}", "{\"a\": -}", "[1 2]"}) {
+  for (const char* text : {"{", "{\"a\"}", "{\"a\": 01}", "{\"a\": 1,}", "{\"a\": \"\\x\"}", "{\"a\": \"\\ud83d\"}",
+                           "{\"a\": \"\n\"}", "{} x", "{\"a\": tru}", "{\"a\": 1.}", "{\"a\": -}", "[1 2]"}) {
     EXPECT_THAT(error_of([&] { read_tokenizer_json(text, "t"); }), HasSubstr("t: not valid JSON")) << text;
     EXPECT_NE(error_of([&] { parse_json(text, "t"); }), "") << text;
   }
 }
 
 TEST(Base64, IsReadAndWritten) {
-  for (const std::string bytes : {"", "a", "ab", "abc", "\xff\x00\x10\x80"}) EXPECT_EQ(from_base64(to_base64(bytes)), bytes);
+  for (const std::string bytes : {"", "a", "ab", "abc", "\xff\x00\x10\x80"})
+    EXPECT_EQ(from_base64(to_base64(bytes)), bytes);
   EXPECT_FALSE(from_base64("a"));
   EXPECT_FALSE(from_base64("ab c"));
 }

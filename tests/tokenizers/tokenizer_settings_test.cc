@@ -5,8 +5,8 @@
 #include <gtest/gtest.h>
 
 #include "base/json.h"
-#include "tokenizers/tokenizer.h"
 #include "tests/support/error_of.h"
+#include "tokenizers/tokenizer.h"
 
 namespace hone {
 namespace {

@@ -8,10 +8,10 @@
 #include "base/atomic_file.h"
 #include "base/json.h"
 #include "base/utf8.h"
-#include "tokenizers/unicode.h"
 #include "tests/support/error_of.h"
 #include "tests/support/paths.h"
 #include "tests/support/token_reference.h"
+#include "tokenizers/unicode.h"
 
 namespace hone {
 namespace {
@@ -154,12 +154,13 @@ std::string changed(const char* pointer, const Json& value) {
 }
 
 TEST(TokenizerJson, OtherKindsOfTokenizersAreRefusedByName) {
-  EXPECT_THAT(changed("/model/type", "WordLevel"),
-              AllOf(HasSubstr("t.json: model \"WordLevel\" is not supported"), HasSubstr("wordpiece"), HasSubstr("unigram")));
+  EXPECT_THAT(changed("/model/type", "WordLevel"), AllOf(HasSubstr("t.json: model \"WordLevel\" is not supported"),
+                                                         HasSubstr("wordpiece"), HasSubstr("unigram")));
   EXPECT_THAT(changed("/normalizer/type", "NFQ"), HasSubstr("normalizer: type \"NFQ\" is not supported"));
   EXPECT_THAT(changed("/pre_tokenizer/type", "UnicodeScripts"), HasSubstr("pre_tokenizer: type \"UnicodeScripts\""));
   EXPECT_THAT(changed("/post_processor/type", "Else"), HasSubstr("post_processor: type \"Else\""));
-  EXPECT_THAT(changed("/pre_tokenizer", Json{{"type", "Split"}, {"pattern", {{"Regex", "[a-z]+|x"}}}, {"behavior", "Isolated"}}),
+  EXPECT_THAT(changed("/pre_tokenizer",
+                      Json{{"type", "Split"}, {"pattern", {{"Regex", "[a-z]+|x"}}}, {"behavior", "Isolated"}}),
               HasSubstr("the pattern \"[a-z]+|x\" is not supported"));
   EXPECT_THAT(changed("/normalizer/a_key_of_tomorrow", true), HasSubstr("\"a_key_of_tomorrow\" is true"));
   EXPECT_THAT(changed("/model/unk_token", "<unk>"), HasSubstr("unk_token \"<unk>\" is not in the vocabulary"));

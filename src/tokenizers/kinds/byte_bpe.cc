@@ -45,10 +45,11 @@ class ByteBpe final : public TokenModel {
   }
 
  private:
-  // A byte without a token leaves no trace, and the library counts on as if it had not been there: what tokens behind it
-  // cover is moved forward by the length of its letter. Vocabularies that are cut down do without some bytes.
+  // A byte without a token leaves no trace, and the library counts on as if it had not been there: what tokens behind
+  // it cover is moved forward by the length of its letter. Vocabularies that are cut down do without some bytes.
   void close_up(std::string_view piece, std::span<PieceToken> tokens) const {
-    std::vector<uint32_t> letters, kept{0};  // the byte that each byte of the spelled piece is of; lengths of what is kept
+    std::vector<uint32_t> letters,
+        kept{0};  // the byte that each byte of the spelled piece is of; lengths of what is kept
     for (uint32_t i = 0; i < piece.size(); ++i) {
       const auto byte = static_cast<unsigned char>(piece[i]);
       const uint32_t bytes = letter_of_byte(byte) < 0x80 ? 1 : 2;

@@ -19,8 +19,7 @@ namespace {
 
 class Unigram final : public TokenModel {
  public:
-  Unigram(const TokenizerJson& json, const std::string& source)
-      : vocabulary_(json.vocabulary), scores_(json.scores) {
+  Unigram(const TokenizerJson& json, const std::string& source) : vocabulary_(json.vocabulary), scores_(json.scores) {
     const Json& model = member(json.root, "model");
     check_keys(model, {{"type"}, {"vocab"}, {"unk_id"}, {"byte_fallback"}}, source);
     if (scores_.empty()) fail("{}: the vocabulary is empty, or has no scores", source);
@@ -85,7 +84,8 @@ class Unigram final : public TokenModel {
         is_known = is_known || bytes == character;
       });
       if (!is_known) {
-        if (unknown_ < 0) fail("the tokenizer has no token for \"{}\", and states no unk_id", piece.substr(at, character));
+        if (unknown_ < 0)
+          fail("the tokenizer has no token for \"{}\", and states no unk_id", piece.substr(at, character));
         offer(character, unknown_, unknown_score_ + score);
       }
     }

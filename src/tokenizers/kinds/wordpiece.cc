@@ -70,8 +70,8 @@ void read_lines(std::string_view text, Vocabulary& vocabulary, const std::string
 }
 
 TokenizerJson convert(const NamedFiles& files, const TokenizerSettings& settings, const std::string& source) {
-  constexpr const char* kClasses[] = {"BertTokenizer", "DistilBertTokenizer", "ElectraTokenizer",
-                                      "MobileBertTokenizer", "MPNetTokenizer"};
+  constexpr const char* kClasses[] = {"BertTokenizer", "DistilBertTokenizer", "ElectraTokenizer", "MobileBertTokenizer",
+                                      "MPNetTokenizer"};
   if (!settings.tokenizer_class.empty() && std::ranges::find(kClasses, settings.tokenizer_class) == std::end(kClasses))
     refuse_class(settings, kClasses, source);
   refuse_other_flags(settings, {}, source);
@@ -99,11 +99,10 @@ TokenizerJson convert(const NamedFiles& files, const TokenizerSettings& settings
     if (id_of(json, token.text) == Vocabulary::kAbsent)
       fail("{}: token {} is missing; expected the vocabulary of a BERT model, one token a line", source, token.text);
   const std::string &c = cls.text, &s = sep.text;
-  json.root["post_processor"] =
-      template_of(json, {c, "A", s},
-                  mpnet ? std::vector{c, std::string("A"), s, s, std::string("B:1"), s + ":1"}
-                        : std::vector{c, std::string("A"), s, std::string("B:1"), s + ":1"},
-                  source);
+  json.root["post_processor"] = template_of(json, {c, "A", s},
+                                            mpnet ? std::vector{c, std::string("A"), s, s, std::string("B:1"), s + ":1"}
+                                                  : std::vector{c, std::string("A"), s, std::string("B:1"), s + ":1"},
+                                            source);
   return json;
 }
 
