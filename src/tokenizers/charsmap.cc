@@ -4,6 +4,7 @@
 
 #include "base/error.h"
 #include "base/utf8.h"
+#include "tokenizers/text_steps.h"
 #include "tokenizers/unicode.h"
 
 namespace hone {
@@ -47,15 +48,15 @@ void Charsmap::check(const std::string& source) const {
     const size_t node = todo.back();
     todo.pop_back();
     const size_t base = node ^ offset_of(units_[node]);
-    if ((base | 0xff) >= units_.size()) {
-      // The last block may end early, as long as no label leads behind it.
-      if (base >= units_.size())
-        fail("{}: the charsmap's unit {} points to {}, and there are {} units", source, node, base, units_.size());
-    }
+    // The last block may end early: labels lead to what is not there as they lead to units of other nodes.
+    if (base >= units_.size())
+      fail("{}: the charsmap's unit {} points to {}, and there are {} units", source, node, base, units_.size());
     if (has_leaf(units_[node])) {
       const size_t at = value_of(units_[base]);
       if (at >= replacements_.size() || (static_cast<unsigned char>(replacements_[at]) & 0xc0) == 0x80)
         fail("{}: the charsmap's unit {} has a replacement at byte {} of {}", source, base, at, replacements_.size());
+      if (std::strlen(replacements_.data() + at) > kLongestContent)
+        fail("{}: the charsmap's replacement at byte {} is longer than {} bytes", source, at, kLongestContent);
     }
     for (size_t label = 1; label < 256; ++label) {
       const size_t child = base ^ label;

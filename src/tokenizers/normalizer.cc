@@ -81,9 +81,17 @@ void replace(AlignedText& text, std::string_view content, Find find) {
   out.finish();
 }
 
+// What a file writes into texts, for each of their characters perhaps.
+std::string read_content(const Json& json, const char* key, const std::string& source) {
+  auto content = json_get<std::string>(json, key, source);
+  if (content.size() > kLongestContent)
+    fail("{}: {} has {} bytes; at most {} are accepted", source, key, content.size(), kLongestContent);
+  return content;
+}
+
 std::shared_ptr<const Normalizer> read_replace(const Json& json, const std::string& source) {
   check_keys(json, {{"type"}, {"pattern"}, {"content"}}, source);
-  const auto content = json_get<std::string>(json, "content", source);
+  const std::string content = read_content(json, "content", source);
   const auto pattern = json_get<Json>(json, "pattern", source);
   if (!member(pattern, "String").is_null()) {
     const auto text = json_get<std::string>(pattern, "String", source);
@@ -103,8 +111,7 @@ std::shared_ptr<const Normalizer> read_replace(const Json& json, const std::stri
 
 std::shared_ptr<const Normalizer> read_prepend(const Json& json, const std::string& source) {
   check_keys(json, {{"type"}, {"prepend"}}, source);
-  return step(
-      [text = json_get<std::string>(json, "prepend", source)](AlignedText& aligned) { prepend(aligned, text); });
+  return step([text = read_content(json, "prepend", source)](AlignedText& aligned) { prepend(aligned, text); });
 }
 
 std::shared_ptr<const Normalizer> read_charsmap(const Json& json, const std::string& source) {
@@ -123,7 +130,12 @@ std::shared_ptr<const Normalizer> read_sequence(const Json& json, const std::str
   for (const Json& each : json_get<Json>(json, "normalizers", source)) steps.push_back(read_normalizer(each, source));
   std::erase(steps, nullptr);
   return step([steps](AlignedText& text) {
-    for (const auto& each : steps) each->apply(text);
+    const size_t most =
+        kLongestContent * (text.text.size() + 1);  // what one step may make; several could make any size
+    for (const auto& each : steps) {
+      each->apply(text);
+      if (text.text.size() > most) fail("the normalizer makes more than {} bytes of a text", most);
+    }
   });
 }
 

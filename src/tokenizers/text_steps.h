@@ -8,6 +8,7 @@
 
 namespace hone {
 
+inline constexpr size_t kLongestContent = 1024;  // bytes that a file may put in the place of one character
 inline constexpr char32_t kRemoved = 0xffffffff;
 
 // Every character becomes to(character), or goes where that is kRemoved.

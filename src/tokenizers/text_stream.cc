@@ -7,6 +7,7 @@
 #include "base/utf8.h"
 #include "tokenizers/byte_alphabet.h"
 #include "tokenizers/json_parts.h"
+#include "tokenizers/text_steps.h"
 #include "tokenizers/utf8_stream.h"
 
 namespace hone {
@@ -184,8 +185,10 @@ std::unique_ptr<DecoderStep> read_replace(const Json& json, const std::string& s
   check_keys(json, {{"type"}, {"pattern"}, {"content"}}, source);
   const auto pattern = json_get<Json>(json, "pattern", source);
   const auto from = json_get<std::string>(pattern, "String", source);
-  if (from.empty()) fail("{}: the pattern is empty", source);
-  return std::make_unique<Replace>(from, json_get<std::string>(json, "content", source));
+  const auto to = json_get<std::string>(json, "content", source);
+  if (from.empty() || to.size() > kLongestContent)
+    fail("{}: the pattern is empty, or content longer than {} bytes", source, kLongestContent);
+  return std::make_unique<Replace>(from, to);
 }
 
 std::unique_ptr<DecoderStep> read_strip(const Json& json, bool is_fused, const std::string& source) {
@@ -245,7 +248,7 @@ TokenTexts::TokenTexts(const Vocabulary& vocabulary, const std::vector<AddedToke
   int64_t largest = vocabulary.largest_id();
   for (const AddedToken& token : added) largest = std::max(largest, token.id);
   // Ids leave few gaps in any real file; a table of all is what a foreign number must not make large.
-  const auto most = static_cast<int64_t>(vocabulary.size() + added.size()) * 16 + 65536;
+  const auto most = static_cast<int64_t>(vocabulary.size() + added.size()) * 4 + 65536;
   if (largest > most)
     fail("{}: the largest id is {}, and there are {} tokens", source, largest, vocabulary.size() + added.size());
   tokens_.resize(static_cast<size_t>(largest + 1));

@@ -145,6 +145,19 @@ TokenizerSpec read_spec(const TokenizerJson& json, const std::string& source) {
   return spec;
 }
 
+// Tokens around texts, and for padding, are tokens.
+void check_ids(const TokenizerJson& json, const TokenizerSpec& spec, const std::string& source) {
+  int64_t largest = json.vocabulary->largest_id();
+  for (const AddedToken& token : spec.added) largest = std::max(largest, token.id);
+  const auto check = [&](int64_t id, const char* what) {
+    if (id > largest) fail("{}: {}: the id {} is no token's; the largest is {}", source, what, id, largest);
+  };
+  for (const auto& parts : {spec.around.single, spec.around.pair})
+    for (const PairPart& part : parts) check(part.token, "post_processor");
+  if (spec.pad_id && *spec.pad_id < 0) fail("{}: padding: pad_id is {}", source, *spec.pad_id);
+  check(spec.pad_id.value_or(0), "padding");
+}
+
 int64_t count_tokens(const TokenizerJson& json, const TokenizerSpec& spec) {
   const auto is_new = [&](const AddedToken& token) { return json.vocabulary->find(token.text) == Vocabulary::kAbsent; };
   return static_cast<int64_t>(json.vocabulary->size()) + std::ranges::count_if(spec.added, is_new);
@@ -195,6 +208,7 @@ Tokenizer::Parts::Parts(const TokenizerJson& json, const TokenizerSettings& sett
   auto normalizer = read_normalizer(member(json.root, "normalizer"), from + ": normalizer");
   PreTokenizers splitter = read_pre_tokenizer(member(json.root, "pre_tokenizer"), from + ": pre_tokenizer");
   encoder = std::make_unique<Encoder>(std::move(normalizer), std::move(splitter), kind.read(json, from), spec.added);
+  check_ids(json, spec, from);
   spec.vocabulary_size = count_tokens(json, spec);
   decoder = member(json.root, "decoder");
 }

@@ -157,6 +157,24 @@ TEST(Charsmap, ThatPointsOutsideIsRefused) {
   EXPECT_THAT(error_of([] { Charsmap("\xff\xff\xff\x7f", "m"); }), HasSubstr("and 0 follow"));
 }
 
+TEST(TokenizerJsonParts, MayNotNameIdsOfNoToken) {
+  Json root = bpe();
+  root["post_processor"] = {{"type", "BertProcessing"}, {"cls", {"x", 9}}, {"sep", {"a", 1}}};
+  EXPECT_THAT(refusal(root), HasSubstr("post_processor: the id 9 is no token's; the largest is 8"));
+  root = bpe();
+  root["padding"] = {{"pad_id", 70}};
+  EXPECT_THAT(refusal(root), HasSubstr("padding: the id 70"));
+}
+
+TEST(Normalizers, MayNotMakeTextsGrowWithoutBound) {
+  Json root = bpe();
+  const Json grow{{"type", "Replace"}, {"pattern", {{"String", "a"}}}, {"content", std::string(1000, 'a')}};
+  root["normalizer"] = {{"type", "Sequence"}, {"normalizers", {grow, grow, grow, grow}}};
+  EXPECT_THAT(error_of([&] { tokenizer_of(root).encode("a", 0); }), HasSubstr("the normalizer makes more than"));
+  root["normalizer"] = {{"type", "Prepend"}, {"prepend", std::string(1025, 'a')}};
+  EXPECT_THAT(refusal(root), HasSubstr("1025 bytes"));
+}
+
 TEST(Charsmap, PathsThatLeadBackEnd) {
   std::vector<uint32_t> units(512);
   units[0] = 256 << 10;
