@@ -120,6 +120,18 @@ def tokenizer():
     row(f"texts with the reference tokenizer's ids (seed {seed})", f"{result['same']} of {result['texts']}", "all", result["same"] == result["texts"])
 
 
+def tokenizer_families():
+    made = work / "tokenizers"
+    run_quiet(sys.executable, "bench/peers/tokenizers_parity.py", made, "--speed")
+    ratios = []
+    for folder in sorted(f for f in made.iterdir() if f.is_dir()):
+        result = json.loads(run(bench / "bench_tokenizer", folder / "tokenizer.json", folder / "texts.jsonl", made / "lines.txt"))
+        row(f"texts with the reference's ids and ranges, {folder.name}", f"{result['same']} of {result['texts']}", "all", result["same"] == result["texts"])
+        ratios.append((result["mb_per_second"] / json.loads((folder / "peer.json").read_text())["mb_per_second"], folder.name))
+    least, name = min(ratios)
+    row(f"MB tokenised a second, hone / tokenizers.encode, least of {len(ratios)} families ({name})", f"{least:.1f}", ">= 5", least >= 5)
+
+
 def run_quiet(*command):
     done = subprocess.run([str(c) for c in command], capture_output=True, text=True)
     if done.returncode != 0:
@@ -148,6 +160,7 @@ packed()
 process()
 if not args.skip_peers:
     tokenizer()
+    tokenizer_families()
     peers()
 missed = sum(not r["reached"] for r in rows)
 print(f"{len(rows) - missed} of {len(rows)} reached, one thread")

@@ -86,7 +86,7 @@ ocr_models() { model_from_wheel rapidocr-onnxruntime 1.4.4 rapidocr_onnxruntime/
 captcha_models() { model_from_wheel ddddocr 1.5.6 ddddocr ddddocr; }
 
 peers() {
-  local packages=(torch torchvision torchao onnxruntime onnx onnxscript openvino transformers tokenizers numpy safetensors pillow
+  local packages=(torch torchvision torchao onnxruntime onnx onnxscript openvino transformers tokenizers sentencepiece numpy safetensors pillow
     compressed-tensors nncf optuna optuna-dashboard peft psycopg psycopg-binary)
   virtual_environment build/venv
   local have package missing=()

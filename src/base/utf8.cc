@@ -1,5 +1,8 @@
 #include "base/utf8.h"
 
+#include <cstdint>
+#include <cstring>
+
 namespace hone {
 namespace {
 
@@ -19,13 +22,19 @@ Sequence sequence_of(unsigned char lead) {
   return {0, 0, 0};
 }
 
-struct Decoded {
-  char32_t c;
-  size_t bytes;
-  bool valid;
-};
+// Length of the ASCII that a text begins with, in steps of eight bytes.
+size_t ascii_prefix(std::string_view text) {
+  size_t n = 0;
+  for (uint64_t word; n + sizeof(word) <= text.size(); n += sizeof(word)) {
+    std::memcpy(&word, text.data() + n, sizeof(word));
+    if (word & 0x8080808080808080) break;
+  }
+  return n;
+}
 
-Decoded decode_one(std::string_view text) {
+}  // namespace
+
+Utf8Part first_utf8_part(std::string_view text) {
   const auto byte = [&](size_t i) { return static_cast<unsigned char>(text[i]); };
   if (byte(0) < 0x80) return {byte(0), 1, true};
   const Sequence sequence = sequence_of(byte(0));
@@ -39,13 +48,11 @@ Decoded decode_one(std::string_view text) {
   return {c, static_cast<size_t>(sequence.length), true};
 }
 
-}  // namespace
-
 std::u32string decode_utf8(std::string_view text) {
   std::u32string out;
   out.reserve(text.size());
   while (!text.empty()) {
-    const Decoded one = decode_one(text);
+    const Utf8Part one = first_utf8_part(text);
     out += one.c;
     text.remove_prefix(one.bytes);
   }
@@ -69,12 +76,13 @@ void append_utf8(std::string& out, char32_t c) {
 }
 
 bool is_valid_utf8(std::string_view text) {
-  while (!text.empty()) {
-    const Decoded one = decode_one(text);
+  for (;;) {
+    text.remove_prefix(ascii_prefix(text));
+    if (text.empty()) return true;
+    const Utf8Part one = first_utf8_part(text);
     if (!one.valid) return false;
     text.remove_prefix(one.bytes);
   }
-  return true;
 }
 
 }  // namespace hone

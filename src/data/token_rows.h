@@ -8,7 +8,7 @@
 
 #include "base/memory_limit.h"
 #include "data/dataset.h"
-#include "data/tokenizer.h"
+#include "tokenizers/tokenizer.h"
 
 namespace hone {
 

@@ -50,8 +50,12 @@ int64_t positive_or_zero(const Json& value, const std::string& key, const std::s
 
 TokenizerFiles read_tokenizer(const std::string& folder) {
   TokenizerFiles files;
-  files.tokenizer_json = read_if_present(inside(folder, kTokenizerJson));
-  files.vocab_txt = read_if_present(inside(folder, kVocabTxt));
+  for (const auto& [first, second] : kTokenizerSets) {
+    if (!fs::exists(inside(folder, first)) || (second && !fs::exists(inside(folder, second)))) continue;
+    for (const char* name : {first, second})
+      if (name) files.vocabulary[name] = read_file(inside(folder, name), kMaxText);
+    break;
+  }
   for (const char* name : kTokenizerSettings)
     if (auto text = read_if_present(inside(folder, name))) files.settings[name] = *std::move(text);
   const std::string settings_path = inside(folder, kTokenizerConfig);

@@ -36,9 +36,8 @@ LoadedModel load_folder(const std::string& path, const std::vector<std::string>&
   model.weight_files = folder.weights().paths();
   model.files["config.json"] = folder.config().dump();
   const TokenizerFiles& tokenizer = folder.tokenizer();
-  if (tokenizer.tokenizer_json) model.files[kTokenizerJson] = *tokenizer.tokenizer_json;
-  else if (tokenizer.vocab_txt) model.files[kVocabTxt] = *tokenizer.vocab_txt;
-  else return model;
+  if (tokenizer.vocabulary.empty()) return model;
+  model.files.insert(tokenizer.vocabulary.begin(), tokenizer.vocabulary.end());
   model.files.insert(tokenizer.settings.begin(), tokenizer.settings.end());
   model.graph.metadata["tokenizer.lowercase"] = tokenizer.lowercase ? "true" : "false";
   if (tokenizer.max_length > 0) model.graph.metadata["tokenizer.max_length"] = std::to_string(tokenizer.max_length);

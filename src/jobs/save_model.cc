@@ -1,5 +1,6 @@
 #include "jobs/save_model.h"
 
+#include <algorithm>
 #include <filesystem>
 
 #include "base/error.h"
@@ -10,6 +11,7 @@
 #include "ir/row_keys.h"
 #include "jobs/finite_weights.h"
 #include "jobs/verify_written.h"
+#include "tokenizers/tokenizer_def.h"
 
 namespace hone {
 namespace {
@@ -66,9 +68,17 @@ void refuse_source_as_output(const std::string& path, const LoadedModel& source)
   }
 }
 
+// Metadata of ONNX is text, and config.json stays behind, which may name the class of older files of a tokenizer: those
+// go as the tokenizer.json that they stand for.
 Graph with_tokenizer(Graph graph, const std::map<std::string, std::string>& files) {
+  const bool is_older = has_tokenizer(files) && !files.contains(kTokenizerJson) && !files.contains(kVocabTxt);
+  const auto is_vocabulary = [](const std::string& name) {
+    return std::ranges::any_of(kTokenizerSets,
+                               [&](const auto& set) { return name == set[0] || (set[1] && name == set[1]); });
+  };
   for (const auto& [name, content] : files)
-    if (name != kConfigFile) graph.metadata[kCarriedFile + name] = content;
+    if (name != kConfigFile && !(is_older && is_vocabulary(name))) graph.metadata[kCarriedFile + name] = content;
+  if (is_older) graph.metadata[std::string(kCarriedFile) + kTokenizerJson] = tokenizer_json_of(files, graph.name);
   return graph;
 }
 

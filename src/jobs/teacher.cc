@@ -20,7 +20,7 @@ namespace {
 // Texts become the same numbers for both, or what one says of a word says nothing to the other.
 void check_vocabulary(const LoadedModel& teacher, const LoadedModel& student, const std::string& text) {
   const Tokenizer own = tokenizer_of(teacher), other = tokenizer_of(student);
-  const auto size = [](const Tokenizer& t) { return t.spec().vocabulary.size(); };
+  const auto size = [](const Tokenizer& t) { return t.spec().vocabulary_size; };
   if (size(own) == size(other) && own.encode(text, 0) == other.encode(text, 0)) return;
   fail("the teacher {} has another vocabulary ({} tokens) than {} ({}): a teacher reads the student's tokens",
        teacher.name, size(own), student.name, size(other));

@@ -31,17 +31,14 @@ int64_t least_of(const LoadedModel& model, std::initializer_list<const char*> ke
 }  // namespace
 
 Tokenizer tokenizer_of(const LoadedModel& model) {
+  if (!has_tokenizer(model.files)) fail("{}: has no tokenizer; give token ids with --input", model.path);
   TokenizerSettings settings = read_tokenizer_settings(model.files, model.path);
-  if (const auto json = model.files.find(kTokenizerJson); json != model.files.end())
-    return Tokenizer::from_json(json->second, fmt::format("{}: {}", model.path, kTokenizerJson), settings);
-  const auto vocab = model.files.find(kVocabTxt);
-  if (vocab == model.files.end())
-    fail("{}: has no tokenizer ({} or {}); give token ids with --input", model.path, kTokenizerJson, kVocabTxt);
   // Files of earlier versions carry no settings but this one.
   if (const auto lowercase = model.graph.metadata.find("tokenizer.lowercase");
-      lowercase != model.graph.metadata.end() && !model.files.contains(kTokenizerConfig))
+      lowercase != model.graph.metadata.end() && model.files.contains(kVocabTxt) &&
+      !model.files.contains(kTokenizerConfig))
     settings.lowercase = lowercase->second == "true";
-  return Tokenizer::from_vocab(vocab->second, settings, fmt::format("{}: {}", model.path, kVocabTxt));
+  return Tokenizer::from_files(model.files, settings, model.path);
 }
 
 int64_t most_tokens(const LoadedModel& model) { return least_of(model, {"tokenizer.max_length", kPositions}); }

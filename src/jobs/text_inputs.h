@@ -4,9 +4,9 @@
 #include <string>
 #include <vector>
 
-#include "data/tokenizer.h"
 #include "jobs/load_model.h"
 #include "runtime/session.h"
+#include "tokenizers/tokenizer.h"
 
 namespace hone {
 

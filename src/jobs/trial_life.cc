@@ -5,7 +5,6 @@
 
 #include "base/atomic_file.h"
 #include "base/error.h"
-#include "data/word_vocabulary.h"
 #include "io/artefact.h"
 #include "io/artefact_size.h"
 #include "io/tokenizer_files.h"
@@ -22,6 +21,7 @@
 #include "jobs/zero_cost.h"
 #include "measure/timing.h"
 #include "passes/lora.h"
+#include "tokenizers/word_vocabulary.h"
 #include "train/head.h"
 #include "train/initialise.h"
 #include "train/nested_weights.h"

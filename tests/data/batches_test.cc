@@ -97,7 +97,7 @@ TEST(TextBatches, ATokenizerWithoutPaddingTakesTextsOfOneLength) {
   const Dataset data = parse_csv("text\na\na a\n", "a.csv", {});
   TokenizerSpec spec = tokenizer().spec();
   spec.pad_id.reset();
-  const TokenRows tokens(data, Tokenizer(spec), 0);
+  const TokenRows tokens(data, tokenizer(), 0);
   const auto make = [&](int64_t batch) {
     const Batches batches(data, numbers(2), {.order = {.batch = batch, .shuffle = false}}, &tokens, &spec);
     return batches.make(batches.plan(0), 0, 0);

@@ -1,6 +1,7 @@
-// A number format, a pass, a family of models, an operator of ONNX, a metric, an optimizer, a score, a sampler, a pruner
-// and a verb, each of which is one file in this folder and nothing else: they are there for all that goes by tables, and
-// do what they are for. The suites over those tables run with them in this program, too (tests/CMakeLists.txt).
+// A number format, a pass, a family of models, an operator of ONNX, a metric, a tokenizer, an optimizer, a score, a
+// sampler, a pruner and a verb, each of which is one file in this folder and nothing else: they are there for all that
+// goes by tables, and do what they are for. The suites over those tables run with them in this program, too
+// (tests/CMakeLists.txt).
 #include <gmock/gmock.h>
 
 #include "base/registry.h"
@@ -19,6 +20,7 @@
 #include "tests/io/one_node.h"
 #include "tests/passes/parse_ops.h"
 #include "tests/support/run_program.h"
+#include "tokenizers/tokenizer.h"
 #include "train/registry.h"
 
 namespace hone::test {
@@ -41,6 +43,14 @@ TEST(OneFile, AMetricIsParsedAndMeasured) {
   MetricSamples samples(parse_metric("brier"));
   samples.add({.samples = 1, .width = 2, .scores = std::vector<float>{3, 3}, .classes = std::vector<int64_t>{1}});
   EXPECT_DOUBLE_EQ(estimate(parse_metric("brier"), samples.finish()).value, 0.5);
+}
+
+TEST(OneFile, ATokenizerReadsItsFiles) {
+  const Tokenizer tokenizer = Tokenizer::from_json(
+      R"({"pre_tokenizer": {"type": "WhitespaceSplit"},
+          "model": {"type": "WordLevel", "unk_token": "?", "vocab": {"?": 0, "a": 1, "word": 2}}})",
+      "t.json");
+  EXPECT_EQ(tokenizer.encode("a word  else", 0), (std::vector<int64_t>{1, 2, 0}));
 }
 
 TEST(OneFile, AnOptimizerIsFoundAndMakesSteps) {

@@ -73,7 +73,35 @@ Seeds tables(char separator) {
   return seeds;
 }
 
+template <size_t kSize>
+std::string bytes(const char (&text)[kSize]) {
+  return std::string(text, kSize - 1);
+}
+
+// A tokenizer.json of each kind, with what normalises and splits, and files of before it.
+Seeds tokenizers() {
+  const auto json = [](const char* parts) { return '\0' + std::string("{") + parts + "}"; };
+  return {
+      json(R"("normalizer": {"type": "BertNormalizer"}, "pre_tokenizer": {"type": "BertPreTokenizer"},
+              "model": {"type": "WordPiece", "unk_token": "?", "vocab": {"?": 0, "a": 1, "##b": 2}},
+              "added_tokens": [{"id": 3, "content": "<s>", "lstrip": true, "single_word": true}])"),
+      json(
+          R"("normalizer": {"type": "Sequence", "normalizers": [{"type": "NFKC"}, {"type": "Lowercase"}, {"type": "Nmt"}]},
+              "pre_tokenizer": {"type": "ByteLevel"}, "decoder": {"type": "ByteLevel"},
+              "model": {"type": "BPE", "vocab": {"a": 0, "b": 1, "ab": 2, "\u0120": 3}, "merges": ["a b"]})"),
+      json(R"("normalizer": {"type": "Prepend", "prepend": "x"}, "decoder": {"type": "ByteFallback"},
+              "model": {"type": "BPE", "byte_fallback": true, "unk_token": "a", "vocab": {"a": 0, "<0xC3>": 1}, "merges": []})"),
+      json(R"("pre_tokenizer": {"type": "Metaspace"}, "decoder": {"type": "Metaspace"},
+              "model": {"type": "Unigram", "unk_id": 0, "vocab": [["?", 0], ["a", -1.5], ["\u2581b", -2]]})"),
+      json(R"("normalizer": {"type": "Precompiled", "precompiled_charsmap": "CAAAAAAAAAAAAAAAYQA="},
+              "model": {"type": "Unigram", "unk_id": 0, "vocab": [["?", 0]]})"),
+      "\1[UNK]\n[CLS]\n[SEP]\n[PAD]\na\n##b\n",
+      bytes("\2{\"a\": 0, \"b\": 1, \"ab\": 2}\0#version: 0.2\na b\n"),
+      bytes("\27\x0a\x0c\x0a\5<unk>\x15\0\0\0\0\x0a\x08\x0a\1a\x15\0\0\x80\xbf\x12\2\x18\2")};
+}
+
 Seeds seeds_of(const std::string& kind, const std::string& folder) {
+  if (kind == "tokenizer") return tokenizers();
   if (kind == "image") return images();
   if (kind == "npz") return arrays(folder);
   if (kind == "gzip") return gzip();

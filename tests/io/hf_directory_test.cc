@@ -63,8 +63,7 @@ TEST(HfDirectory, ReadsASentenceEncoderAndItsTokenizer) {
   HfDirectory directory(folder.path());
   EXPECT_TRUE(directory.is_sentence_encoder() && directory.normalise());
   EXPECT_EQ(directory.pooling()["pooling_mode_mean_tokens"], true);
-  EXPECT_EQ(directory.tokenizer().tokenizer_json, "{}");
-  EXPECT_FALSE(directory.tokenizer().vocab_txt);
+  EXPECT_EQ(directory.tokenizer().vocabulary, (std::map<std::string, std::string>{{"tokenizer.json", "{}"}}));
   EXPECT_FALSE(directory.tokenizer().lowercase);
   EXPECT_EQ(directory.tokenizer().max_length, 256);
 }

@@ -2,11 +2,14 @@
 #pragma once
 
 #include <fstream>
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "base/base64.h"
 #include "base/error.h"
 #include "base/json.h"
+#include "tokenizers/tokenizer.h"
 
 namespace hone {
 
@@ -14,20 +17,10 @@ struct TokenReference {
   std::string text;
   std::vector<int64_t> ids;
   bool valid_utf8 = true;
+  std::vector<TextRange> ranges;  // in characters; none: the file does not say
+  std::vector<int64_t> decoded_ids;
+  std::optional<std::string> decoded;  // the text of decoded_ids
 };
-
-inline std::string from_base64(const std::string& text) {
-  constexpr std::string_view kDigits = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-  std::string out;
-  uint32_t bits = 0;
-  int count = 0;
-  for (char c : text) {
-    if (c == '=') break;
-    bits = bits << 6 | static_cast<uint32_t>(kDigits.find(c));
-    if ((count += 6) >= 8) out += static_cast<char>(bits >> (count -= 8) & 0xff);
-  }
-  return out;
-}
 
 inline std::vector<TokenReference> read_token_references(const std::string& path) {
   std::ifstream file(path);
@@ -36,8 +29,15 @@ inline std::vector<TokenReference> read_token_references(const std::string& path
   for (std::string line; std::getline(file, line);) {
     const Json item = parse_json(line, path);
     const bool valid = item.contains("text");
-    references.push_back({valid ? item["text"].get<std::string>() : from_base64(item["base64"].get<std::string>()),
-                          item["ids"].get<std::vector<int64_t>>(), valid});
+    TokenReference r{valid ? item["text"].get<std::string>() : *from_base64(item["base64"].get<std::string>()),
+                     item["ids"].get<std::vector<int64_t>>(), valid};
+    for (const Json& range : item.value("ranges", Json::array()))
+      r.ranges.push_back({range[0].get<int64_t>(), range[1].get<int64_t>()});
+    if (item.contains("decoded")) {
+      r.decoded_ids = item["decoded_ids"].get<std::vector<int64_t>>();
+      r.decoded = item["decoded"].get<std::string>();
+    }
+    references.push_back(std::move(r));
   }
   return references;
 }
