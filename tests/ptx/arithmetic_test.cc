@@ -92,8 +92,10 @@ TEST(PtxFloats, SubnormalsStayUnlessFlushed) {
   const float subnormal = std::ldexp(3.0f, -149);
   EXPECT_EQ((result<float>("add.rn.f32 d, a, b;", subnormal, subnormal)), 2 * subnormal);
   EXPECT_EQ((result<float>("add.rn.ftz.f32 d, a, b;", subnormal, 1.0f)), 1.0f);
-  EXPECT_EQ(bits(result<float>("mul.rn.ftz.f32 d, a, b;", std::ldexp(-1.0f, -100), std::ldexp(1.0f, -40))), 0x80000000u);
-  EXPECT_EQ((result<float>("mul.rn.f32 d, a, b;", std::ldexp(1.0f, -100), std::ldexp(1.0f, -40))), std::ldexp(1.0f, -140));
+  EXPECT_EQ(bits(result<float>("mul.rn.ftz.f32 d, a, b;", std::ldexp(-1.0f, -100), std::ldexp(1.0f, -40))),
+            0x80000000u);
+  EXPECT_EQ((result<float>("mul.rn.f32 d, a, b;", std::ldexp(1.0f, -100), std::ldexp(1.0f, -40))),
+            std::ldexp(1.0f, -140));
 }
 TEST(PtxFloats, NanIsTheOneOfDevicesAndZerosHaveAnOrder) {
   EXPECT_EQ(bits(result<float>("add.rn.f32 d, a, b;", kInf, -kInf)), 0x7fffffffu);
@@ -126,7 +128,9 @@ TEST(PtxFloats, ShortFloatsAreRoundedOnce) {
           c.push_back({static_cast<uint16_t>(random() % 0xfc00)});
       x.push_back({static_cast<uint16_t>(random() % 0x6000)}), y.push_back({static_cast<uint16_t>(random() % 0x4000)});
       // As large as the product, so that both count.
-      z.push_back({static_cast<uint16_t>((random() & 0x8000) | (f32_to_bf16(bf16_to_f32(x.back().bits) * bf16_to_f32(y.back().bits)) ^ (random() & 0xff)))});
+      z.push_back({static_cast<uint16_t>(
+          (random() & 0x8000) |
+          (f32_to_bf16(bf16_to_f32(x.back().bits) * bf16_to_f32(y.back().bits)) ^ (random() & 0xff)))});
     }
     const auto got = results<Half>("fma.rn.f16 d, a, b, c;", a, b, c);
     const auto wide_got = results<Bfloat>("fma.rn.bf16 d, a, b, c;", x, y, z);
@@ -148,7 +152,9 @@ TEST(PtxFloats, ShortFloatsAreRoundedOnce) {
   }
   // f32 rounds 1 + 2^-8 + 2^-30 to a tie of bf16, which goes down; it is above the tie.
   EXPECT_EQ((result<Bfloat>("fma.rn.bf16 d, a, b, c;", Bfloat{f32_to_bf16(std::ldexp(1.0f, -15))},
-                            Bfloat{f32_to_bf16(std::ldexp(1.0f, -15))}, Bfloat{f32_to_bf16(1.0f)}).bits), 0x3f80);
+                            Bfloat{f32_to_bf16(std::ldexp(1.0f, -15))}, Bfloat{f32_to_bf16(1.0f)})
+                 .bits),
+            0x3f80);
 }
 TEST(PtxFloats, PairsAreTwoNumbers) {
   const U ones = 0x3f803f80, minus = 0xc300c380;  // bf16: 1 and 1; -128 and -256
@@ -173,7 +179,8 @@ TEST(PtxConversions, FloatsToIntegersClamp) {
   EXPECT_EQ((result<U>("cvt.rni.sat.u8.f32 d, a;", 300.0f)), 255u);
 }
 TEST(PtxConversions, IntegersToFloatsRoundOnce) {
-  EXPECT_EQ((result<float>("cvt.rn.f32.u64 d, a;", (uint64_t{1} << 40) + (1 << 16) + 1)), std::ldexp(1.0f, 40) + 131072);
+  EXPECT_EQ((result<float>("cvt.rn.f32.u64 d, a;", (uint64_t{1} << 40) + (1 << 16) + 1)),
+            std::ldexp(1.0f, 40) + 131072);
   EXPECT_EQ((result<float>("cvt.rn.f32.s32 d, a;", I{-7})), -7.0f);
   EXPECT_EQ((result<float>("cvt.rz.f32.u32 d, a;", U{0xffffffff})), 4294967040.0f);
   EXPECT_EQ((result<double>("cvt.rn.f64.s64 d, a;", int64_t{-5})), -5.0);
@@ -222,7 +229,9 @@ TEST(PtxComparisons, NanIsUnordered) {
   EXPECT_EQ((result<U>("setp.gt.f16 %p1, a, b; selp.b32 d, 1, 0, %p1;", uint16_t{0x4000}, uint16_t{0x3c00})), 1u);
   // (1 < 2) and not: no; not (1 < 2), and not: no.
   EXPECT_EQ((result<U>("setp.ne.s32 %p3, a, a; setp.lt.and.s32 %p1|%p2, a, b, %p3; or.pred %p1, %p1, %p2; "
-                       "selp.b32 d, 1, 0, %p1;", I{1}, I{2})), 0u);
+                       "selp.b32 d, 1, 0, %p1;",
+                       I{1}, I{2})),
+            0u);
 }
 
 }  // namespace

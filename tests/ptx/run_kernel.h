@@ -12,8 +12,8 @@
 
 namespace hone::ptx::test {
 
-// "x"s of a kernel: p0 … p3 are pointers, n is a number. Registers of all kinds are there: %p, %h (16 bits), %r, %rd, %f,
-// %fd. Line 10 is the body's first.
+// "x"s of a kernel: p0 … p3 are pointers, n is a number. Registers of all kinds are there: %p, %h (16 bits), %r, %rd,
+// %f, %fd. Line 10 is the body's first.
 inline std::string kernel_text(std::string_view body, std::string_view before = "") {
   return fmt::format(R"(.version 7.8
 .target sm_90
@@ -102,7 +102,8 @@ inline constexpr std::string_view kTypeName<int64_t> = "b64";
 template <>
 inline constexpr std::string_view kTypeName<double> = "f64";
 
-// d of `instruction`, over registers a, b, c of these types, for each element of the arguments (of one size, at most 32).
+// d of `instruction`, over registers a, b, c of these types, for each element of the arguments (of one size, at most
+// 32).
 template <class R, class... A>
 std::vector<R> results(std::string_view instruction, const std::vector<A>&... arguments) {
   const size_t n = std::min({arguments.size()...});
@@ -118,9 +119,8 @@ std::vector<R> results(std::string_view instruction, const std::vector<A>&... ar
     ++i;
     params.pointers[i] = memory.add(std::span(values));
     const char name = "?abc"[i];
-    body += fmt::format(
-        ".reg .{0} {1}; mad.wide.u32 %rd{2}, %r1, {3}, %rd{4}; ld.global.{0} {1}, [%rd{2}];", kTypeName<T>, name, 10 + i,
-        sizeof(T), i);
+    body += fmt::format(".reg .{0} {1}; mad.wide.u32 %rd{2}, %r1, {3}, %rd{4}; ld.global.{0} {1}, [%rd{2}];",
+                        kTypeName<T>, name, 10 + i, sizeof(T), i);
   };
   std::apply([&](auto&... values) { (load(values, A{}), ...); }, in);
   body += fmt::format("\n{} mad.wide.u32 %rd20, %r1, {}, %rd0; st.global.{} [%rd20], d; ret;", instruction, sizeof(R),

@@ -96,15 +96,15 @@ void reach_shared(Warp& warp, const Code& code, Lanes mask, uint32_t bytes, Touc
 // What each lane has of its own, or all have and only read.
 void reach_array(Warp& warp, const Code& code, Lanes mask, Space space, uint32_t bytes, Touch touch, Reached& reached) {
   std::span<std::byte> array;
-  if (space == Space::param)
-    array = {const_cast<std::byte*>(warp.block.params.data()), warp.block.params.size()};
+  if (space == Space::param) array = {const_cast<std::byte*>(warp.block.params.data()), warp.block.params.size()};
   if (space == Space::constant)
     array = {const_cast<std::byte*>(warp.block.module.constants.data()), warp.block.module.constants.size()};
   const bool is_local = space == Space::local;
   for_lanes(mask, [&](int lane) {
     if (is_local)
-      array = std::span(warp.local).subspan(static_cast<size_t>(lane * warp.kernel.local_bytes),
-                                            static_cast<size_t>(warp.kernel.local_bytes));
+      array = std::span(warp.local)
+                  .subspan(static_cast<size_t>(lane * warp.kernel.local_bytes),
+                           static_cast<size_t>(warp.kernel.local_bytes));
     const uint64_t from = reached.address[static_cast<size_t>(lane)] - kSpaceBase;
     if (from >= array.size() || bytes > array.size() - from)
       warp.fault(code, lane, is_local ? "beyond local memory" : "beyond the parameters or constants");
@@ -113,25 +113,23 @@ void reach_array(Warp& warp, const Code& code, Lanes mask, Space space, uint32_t
   });
 }
 
-Space space_of(uint64_t address) {
-  for (const Space space : {Space::shared, Space::local, Space::param, Space::constant})
-    if (address >> 56 == generic_window(space) >> 56) return space;
-  return Space::global;
+Lanes in_window(const Reached& reached, Lanes mask, Space space) {
+  Lanes inside = 0;
+  for_lanes(mask, [&](int lane) {
+    inside |= Lanes{reached.address[static_cast<size_t>(lane)] >> 56 == generic_window(space) >> 56} << lane;
+  });
+  return inside;
 }
 
 void reach_generic(Warp& warp, const Code& code, Lanes mask, uint32_t bytes, Touch touch, Reached& reached) {
-  while (mask != 0) {
-    const Space space = space_of(reached.address[static_cast<size_t>(std::countr_zero(mask))]);
-    Lanes same = 0;
-    for_lanes(mask, [&](int lane) {
-      uint64_t& a = reached.address[static_cast<size_t>(lane)];
-      if (space_of(a) != space) return;
-      same |= 1u << lane;
-      if (space != Space::global) a -= generic_window(space);
-    });
-    reach(warp, code, same, space, bytes, touch, reached);
-    mask &= ~same;
+  for (const Space space : {Space::shared, Space::local, Space::param, Space::constant}) {
+    const Lanes inside = in_window(reached, mask, space);
+    if (inside == 0) continue;
+    for_lanes(inside, [&](int lane) { reached.address[static_cast<size_t>(lane)] -= generic_window(space); });
+    reach(warp, code, inside, space, bytes, touch, reached);
+    mask &= ~inside;
   }
+  if (mask != 0) reach_global(warp, code, mask, bytes, touch, reached);
 }
 
 }  // namespace
@@ -150,8 +148,13 @@ void reach(Warp& warp, const Code& code, Lanes mask, Space space, uint32_t bytes
     if (a % alignment != 0) warp.fault(code, lane, fmt::format("{:#x} is not aligned to {} bytes", a, alignment));
   });
   switch (space) {
-    case Space::global:
+    case Space::global: {
+      const Lanes variables = in_window(reached, mask, Space::constant);  // .global variables of the module
+      if (variables != 0) reach_generic(warp, code, variables, bytes, touch, reached);
+      if (variables == mask) return;
+      mask &= ~variables;
       return reach_global(warp, code, mask, bytes, touch, reached);
+    }
     case Space::shared:
       return reach_shared(warp, code, mask, bytes, touch, reached);
     case Space::generic:

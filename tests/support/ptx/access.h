@@ -5,7 +5,12 @@
 
 namespace hone::ptx {
 
-enum class Touch : uint8_t { read, write, update, copy };  // update: by an atomic; copy: the target of an asynchronous one
+enum class Touch : uint8_t {
+  read,
+  write,
+  update,
+  copy
+};  // update: by an atomic; copy: the target of an asynchronous one
 
 struct Reached {
   std::array<uint64_t, kLanes> address{};

@@ -1,5 +1,5 @@
-// Sums, products and what follows from them, of integers and of floats. No fast mathematics: every result is rounded once
-// as the instruction says, and NaN is the one that devices make.
+// Sums, products and what follows from them, of integers and of floats. No fast mathematics: every result is rounded
+// once as the instruction says, and NaN is the one that devices make.
 #include "tests/support/ptx/lanewise.h"
 
 namespace hone::ptx {
@@ -249,7 +249,8 @@ struct ExtremeInteger {
 template <bool least>
 struct Extreme {
   static double of(double a, double b, bool nan_wins) {
-    if (std::isnan(a) || std::isnan(b)) return nan_wins || (std::isnan(a) && std::isnan(b)) ? NAN : std::isnan(a) ? b : a;
+    if (std::isnan(a) || std::isnan(b))
+      return nan_wins || (std::isnan(a) && std::isnan(b)) ? NAN : std::isnan(a) ? b : a;
     if (a == b) return std::signbit(a) == least ? a : b;
     return (a < b) == least ? a : b;
   }

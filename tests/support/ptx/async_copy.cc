@@ -36,7 +36,9 @@ void copy(Warp& warp, const Code& code, Lanes mask) {
   reach(warp, code, mask, Space::shared, bytes, Touch::copy, to);
   for_lanes(mask, [&](int lane) {
     const auto i = static_cast<size_t>(lane);
-    AsyncCopy copy{.to = shared_offset(warp, code, lane, Space::shared, raw[i], bytes), .lane = lane, .bytes = bytes,
+    AsyncCopy copy{.to = shared_offset(warp, code, lane, Space::shared, raw[i], bytes),
+                   .lane = lane,
+                   .bytes = bytes,
                    .group = warp.committed[i]};
     if (given[i] != 0) std::memcpy(copy.data.data(), from.host[i], given[i]);
     warp.copies.push_back(copy);

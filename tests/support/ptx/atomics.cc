@@ -14,7 +14,8 @@ enum class Update : uint8_t { add, min, max, both, either, exclusive, exchange, 
 
 template <class T>
 T updated(Update how, T old, T b, T c, bool flushes) {
-  if constexpr (std::is_same_v<T, float>) return flushes ? flushed(canonical(flushed(old) + flushed(b))) : canonical(old + b);
+  if constexpr (std::is_same_v<T, float>)
+    return flushes ? flushed(canonical(flushed(old) + flushed(b))) : canonical(old + b);
   else if constexpr (std::is_same_v<T, double>) return old + b;
   else {
     using U = std::make_unsigned_t<T>;
@@ -58,9 +59,10 @@ void update(Warp& warp, const Code& code, Lanes mask) {
     const T c = how == Update::swap_if ? decoded<T>(static_cast<Element<T>>(warp.value(in[2], lane))) : T{};
     auto* cell = reinterpret_cast<Element<T>*>(reached.host[static_cast<size_t>(lane)]);
     Element<T> old = __atomic_load_n(cell, __ATOMIC_RELAXED);
-    while (!__atomic_compare_exchange_n(
-        cell, &old, encoded<T>(updated<T>(how, decoded<T>(old), b, c, code.space != Space::shared)), false,
-        __ATOMIC_ACQ_REL, __ATOMIC_RELAXED)) {}
+    while (!__atomic_compare_exchange_n(cell, &old,
+                                        encoded<T>(updated<T>(how, decoded<T>(old), b, c, code.space != Space::shared)),
+                                        false, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED)) {
+    }
     if (out) warp.set_value(*out, lane, old);
   });
 }
@@ -90,7 +92,8 @@ void decode_update(Decoder& d, bool asks) {
   d.take("noftz");
   const Type type = d.type();
   const Handler handler = update_of(how, type);
-  const bool in_memory = d.code.space == Space::generic || d.code.space == Space::global || d.code.space == Space::shared;
+  const bool in_memory =
+      d.code.space == Space::generic || d.code.space == Space::global || d.code.space == Space::shared;
   if (!handler || !in_memory || (!asks && swaps)) d.refuse_type(type);
   d.expect(static_cast<size_t>(asks) + (swaps ? 3 : 2));
   d.code.choice = {static_cast<uint8_t>(how), asks};

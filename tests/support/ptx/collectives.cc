@@ -8,14 +8,15 @@ using Kind = Type::Kind;
 
 // Lane l of `lanes` gives its value to who asks; another one is a fault.
 uint32_t value_of(Warp& warp, const Code& code, Operand from, int source, int lane, Lanes lanes) {
-  if (!(lanes >> source & 1)) warp.fault(code, lane, fmt::format("it takes a value from lane {}, which is not here", source));
+  if (!(lanes >> source & 1))
+    warp.fault(code, lane, fmt::format("it takes a value from lane {}, which is not here", source));
   return warp.words[from.at + static_cast<uint32_t>(source)];
 }
 
 enum class Way : uint8_t { up, down, butterfly, index };
 
-// choice: way. Operands: d, whether a lane was in range, a, b, c, members. c holds the last lane and, from bit 8 on, the
-// bits of a lane's number that name its segment.
+// choice: way. Operands: d, whether a lane was in range, a, b, c, members. c holds the last lane and, from bit 8 on,
+// the bits of a lane's number that name its segment.
 void shuffle(Warp& warp, const Code& code, Lanes mask) {
   const Operand *operands = warp.operands(code), *in = operands + 2;
   std::array<uint32_t, kLanes> out;
@@ -193,8 +194,11 @@ void decode_activemask(Decoder& d) {
   d.finish(active_mask);
 }
 
-constexpr Opcode kOpcodes[] = {{"shfl", decode_shfl},   {"vote", decode_vote},           {"redux", decode_redux},
-                               {"match", decode_match}, {"activemask", decode_activemask}};
+constexpr Opcode kOpcodes[] = {{"shfl", decode_shfl},
+                               {"vote", decode_vote},
+                               {"redux", decode_redux},
+                               {"match", decode_match},
+                               {"activemask", decode_activemask}};
 
 }  // namespace
 

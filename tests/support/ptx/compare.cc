@@ -47,8 +47,8 @@ void set_predicates(Warp& warp, const Code& code, Lanes mask) {
   const auto how = static_cast<How>(code.choice[0]);
   Lanes holds = 0;
   for_lanes(mask, [&](int lane) {
-    const bool yes = compare(how, code.choice[1] != 0, comparable(code, decoded<T>(a[lane])),
-                             comparable(code, decoded<T>(b[lane])));
+    const bool yes =
+        compare(how, code.choice[1] != 0, comparable(code, decoded<T>(a[lane])), comparable(code, decoded<T>(b[lane])));
     holds |= Lanes{yes} << lane;
   });
   Lanes fails = ~holds;
@@ -67,12 +67,11 @@ void take_comparison(Decoder& d, bool& names_order) {
     How how;
     bool unordered;
   } kNames[] = {
-      {"eq", How::eq, false},  {"ne", How::ne, false},  {"lt", How::lt, false},
-      {"le", How::le, false},  {"gt", How::gt, false},  {"ge", How::ge, false},
-      {"lo", How::lt, false},   {"ls", How::le, false},   {"hi", How::gt, false},
-      {"hs", How::ge, false},   {"equ", How::eq, true},  {"neu", How::ne, true},
-      {"ltu", How::lt, true},  {"leu", How::le, true},  {"gtu", How::gt, true},
-      {"geu", How::ge, true},  {"num", How::num, false}, {"nan", How::nan, true},
+      {"eq", How::eq, false},   {"ne", How::ne, false},  {"lt", How::lt, false}, {"le", How::le, false},
+      {"gt", How::gt, false},   {"ge", How::ge, false},  {"lo", How::lt, false}, {"ls", How::le, false},
+      {"hi", How::gt, false},   {"hs", How::ge, false},  {"equ", How::eq, true}, {"neu", How::ne, true},
+      {"ltu", How::lt, true},   {"leu", How::le, true},  {"gtu", How::gt, true}, {"geu", How::ge, true},
+      {"num", How::num, false}, {"nan", How::nan, true},
   };
   for (const auto& [name, how, unordered] : kNames)
     if (d.take(name)) {

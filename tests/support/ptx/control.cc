@@ -56,9 +56,9 @@ void decode_trap(Decoder& d) {
   d.finish(trap);
 }
 
-constexpr Opcode kOpcodes[] = {{"bra", decode_bra},         {"ret", decode_end},      {"exit", decode_end},
-                               {"bar", decode_barrier},     {"barrier", decode_barrier}, {"fence", decode_fence},
-                               {"membar", decode_fence},    {"trap", decode_trap}};
+constexpr Opcode kOpcodes[] = {{"bra", decode_bra},      {"ret", decode_end},         {"exit", decode_end},
+                               {"bar", decode_barrier},  {"barrier", decode_barrier}, {"fence", decode_fence},
+                               {"membar", decode_fence}, {"trap", decode_trap}};
 
 }  // namespace
 

@@ -1,5 +1,5 @@
-// cvt: any number to any other. Integers extend and cut bits; floats round once; from float to integer what lies outside is
-// the nearer end, and NaN is zero.
+// cvt: any number to any other. Integers extend and cut bits; floats round once; from float to integer what lies
+// outside is the nearer end, and NaN is zero.
 #include "tests/support/ptx/lanewise.h"
 
 namespace hone::ptx {
@@ -151,10 +151,8 @@ void decode_integers(Decoder& d, Type to, Type from) {
 
 // .rni .rzi .rmi .rpi: to an integer.
 bool take_integral(Decoder& d) {
-  static constexpr std::pair<std::string_view, Rounding> kRoundings[] = {{"rni", Rounding::nearest_even},
-                                                                         {"rzi", Rounding::zero},
-                                                                         {"rmi", Rounding::down},
-                                                                         {"rpi", Rounding::up}};
+  static constexpr std::pair<std::string_view, Rounding> kRoundings[] = {
+      {"rni", Rounding::nearest_even}, {"rzi", Rounding::zero}, {"rmi", Rounding::down}, {"rpi", Rounding::up}};
   for (const auto& [word, rounding] : kRoundings)
     if (d.take(word)) return d.code.rounding = rounding, true;
   return false;

@@ -11,8 +11,9 @@ namespace hone::ptx {
 struct Kernel;
 
 struct LineCounts {
-  int64_t executed = 0;              // by warps
-  int64_t sectors = 0, bytes = 0;    // of global memory: 32-byte sectors touched by each warp's access, and bytes asked for
+  int64_t executed = 0;  // by warps
+  int64_t sectors = 0,
+          bytes = 0;  // of global memory: 32-byte sectors touched by each warp's access, and bytes asked for
   int64_t bank_cycles = 0, bank_least = 0;  // of shared memory: cycles, and cycles without conflicts
 };
 

@@ -12,13 +12,13 @@ std::optional<Type> type_of(std::string_view word) {
     std::string_view name;
     Type type;
   } kTypes[] = {
-      {"u8", {Kind::u, 8}},         {"u16", {Kind::u, 16}},          {"u32", {Kind::u, 32}},
-      {"u64", {Kind::u, 64}},       {"s8", {Kind::s, 8}},            {"s16", {Kind::s, 16}},
-      {"s32", {Kind::s, 32}},       {"s64", {Kind::s, 64}},          {"b8", {Kind::b, 8}},
-      {"b16", {Kind::b, 16}},       {"b32", {Kind::b, 32}},          {"b64", {Kind::b, 64}},
-      {"f16", {Kind::f, 16}},       {"f32", {Kind::f, 32}},          {"f64", {Kind::f, 64}},
-      {"bf16", {Kind::bf, 16}},     {"f16x2", {Kind::f, 16, 2}},     {"bf16x2", {Kind::bf, 16, 2}},
-      {"tf32", {Kind::tf, 32}},     {"pred", {Kind::predicate, 1}},  {"s4", {Kind::s, 4}},
+      {"u8", {Kind::u, 8}},     {"u16", {Kind::u, 16}},         {"u32", {Kind::u, 32}},
+      {"u64", {Kind::u, 64}},   {"s8", {Kind::s, 8}},           {"s16", {Kind::s, 16}},
+      {"s32", {Kind::s, 32}},   {"s64", {Kind::s, 64}},         {"b8", {Kind::b, 8}},
+      {"b16", {Kind::b, 16}},   {"b32", {Kind::b, 32}},         {"b64", {Kind::b, 64}},
+      {"f16", {Kind::f, 16}},   {"f32", {Kind::f, 32}},         {"f64", {Kind::f, 64}},
+      {"bf16", {Kind::bf, 16}}, {"f16x2", {Kind::f, 16, 2}},    {"bf16x2", {Kind::bf, 16, 2}},
+      {"tf32", {Kind::tf, 32}}, {"pred", {Kind::predicate, 1}}, {"s4", {Kind::s, 4}},
       {"u4", {Kind::u, 4}},
   };
   for (const auto& [name, type] : kTypes)

@@ -1,5 +1,6 @@
-// One instruction on its way from text to Code: its modifiers are taken in the order in which PTX has them, its operands
-// by position. A modifier that nobody took is refused, and so is a register of another width than the instruction's.
+// One instruction on its way from text to Code: its modifiers are taken in the order in which PTX has them, its
+// operands by position. A modifier that nobody took is refused, and so is a register of another width than the
+// instruction's.
 #pragma once
 
 #include <initializer_list>

@@ -1,5 +1,6 @@
-// Roots, inverses, powers. The approximate forms give the nearest f32 here; devices may be off by what the manual of PTX
-// states for each (2 ulp for ex2, 1 for rcp, 2^-22 for lg2, …), so results of kernels may be asked for within that only.
+// Roots, inverses, powers. The approximate forms give the nearest f32 here; devices may be off by what the manual of
+// PTX states for each (2 ulp for ex2, 1 for rcp, 2^-22 for lg2, …), so results of kernels may be asked for within that
+// only.
 #include "tests/support/ptx/lanewise.h"
 
 namespace hone::ptx {

@@ -238,11 +238,20 @@ void decode_dp4a(Decoder& d) {
 }
 
 constexpr Opcode kOpcodes[] = {
-    {"and", decode_logic<And, 2>}, {"or", decode_logic<Or, 2>}, {"xor", decode_logic<Xor, 2>},
-    {"not", decode_logic<Not, 1>}, {"shl", decode_shl},         {"shr", decode_shr},
-    {"shf", decode_shf},           {"lop3", decode_lop3},       {"bfe", decode_bfe},
-    {"bfi", decode_bfi},           {"popc", decode_count<PopulationCount>},
-    {"clz", decode_count<LeadingZeros>}, {"brev", decode_brev}, {"dp4a", decode_dp4a},
+    {"and", decode_logic<And, 2>},
+    {"or", decode_logic<Or, 2>},
+    {"xor", decode_logic<Xor, 2>},
+    {"not", decode_logic<Not, 1>},
+    {"shl", decode_shl},
+    {"shr", decode_shr},
+    {"shf", decode_shf},
+    {"lop3", decode_lop3},
+    {"bfe", decode_bfe},
+    {"bfi", decode_bfi},
+    {"popc", decode_count<PopulationCount>},
+    {"clz", decode_count<LeadingZeros>},
+    {"brev", decode_brev},
+    {"dp4a", decode_dp4a},
 };
 
 }  // namespace

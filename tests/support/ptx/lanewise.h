@@ -1,5 +1,5 @@
-// Instructions that do in each lane the same thing: lanewise<F, R, A...> is the handler of R = F{}(A...), whose operands
-// are the result, then the arguments. F may ask for the Code first: for its rounding, say.
+// Instructions that do in each lane the same thing: lanewise<F, R, A...> is the handler of R = F{}(A...), whose
+// operands are the result, then the arguments. F may ask for the Code first: for its rounding, say.
 #pragma once
 
 #include <algorithm>
@@ -53,7 +53,8 @@ void lanewise(Warp& warp, const Code& code, Lanes mask) {
     } else {
       for_lanes(mask, [&](int lane) { out[lane] = apply(lane); });
     }
-  }(std::index_sequence_for<A...>());
+  }
+  (std::index_sequence_for<A...>());
 }
 
 // The handler of N arguments of one type.

@@ -79,8 +79,7 @@ void Block::run(const std::array<uint32_t, 3>& at, int64_t& instructions_left) {
     });
   }
   for (const Warp& warp : warps)
-    if (!warp.ended())
-      warp.fault(kernel.code[warp.fragments[0].at - 1], 0, "other warps never come to this barrier");
+    if (!warp.ended()) warp.fault(kernel.code[warp.fragments[0].at - 1], 0, "other warps never come to this barrier");
 }
 
 void Block::arrive(Warp& warp, const Code& code, Lanes lanes) {
@@ -100,8 +99,8 @@ void Block::arrive(Warp& warp, const Code& code, Lanes lanes) {
 
 // Barriers that have all their warps: as many as they name, or all that have not ended.
 void Block::release_full() {
-  const auto alive = static_cast<uint64_t>(
-      std::count_if(warps.begin(), warps.end(), [](const Warp& warp) { return !warp.ended(); }));
+  const auto alive =
+      static_cast<uint64_t>(std::count_if(warps.begin(), warps.end(), [](const Warp& warp) { return !warp.ended(); }));
   for (Barrier& barrier : barriers) {
     const uint64_t needed = barrier.expected != 0 ? barrier.expected / kLanes : alive;
     if (barrier.warps == 0 || static_cast<uint64_t>(std::popcount(barrier.warps)) < needed) continue;

@@ -32,16 +32,17 @@ class Memory {
   std::vector<Buffer> buffers_;  // by address
 };
 
-// How tensor cores add products. `once`: exact products summed in f64 in ascending k, to which c is added first, rounded
-// to the nearest f32 once an instruction. `truncated`: as published measurements of hardware have it: groups of 8 products
-// and the sum so far are aligned to the largest of them and cut off two bits below f32's last, then added, then cut to f32.
+// How tensor cores add products. `once`: exact products summed in f64 in ascending k, to which c is added first,
+// rounded to the nearest f32 once an instruction. `truncated`: as published measurements of hardware have it: groups of
+// 8 products and the sum so far are aligned to the largest of them and cut off two bits below f32's last, then added,
+// then cut to f32.
 enum class Sums : uint8_t { once, truncated };
 
 struct Launch {
   std::array<uint32_t, 3> grid{1, 1, 1}, block{kLanes, 1, 1};
   int64_t shared_bytes = 0;  // dynamic
   Sums sums = Sums::once;
-  bool backwards = false;                       // blocks and warps in descending order: results must not depend on it
+  bool backwards = false;                        // blocks and warps in descending order: results must not depend on it
   int64_t most_instructions = int64_t{1} << 30;  // of all warps; beyond it the kernel is taken to run for ever
 };
 

@@ -26,7 +26,8 @@ void load_matrices(Warp& warp, const Code& code, Lanes) {
     for (int r = 0; r < 8; ++r) std::memcpy(rows[r], reached.host[static_cast<size_t>(8 * i + r)], 16);
     for (int lane = 0; lane < kLanes; ++lane) {
       const int r = lane / 4, c = lane % 4 * 2;
-      const uint32_t low = code.choice[1] ? rows[c][r] : rows[r][c], high = code.choice[1] ? rows[c + 1][r] : rows[r][c + 1];
+      const uint32_t low = code.choice[1] ? rows[c][r] : rows[r][c],
+                     high = code.choice[1] ? rows[c + 1][r] : rows[r][c + 1];
       warp.words[operands[i].at + static_cast<uint32_t>(lane)] = low | high << 16;
     }
   }
@@ -74,7 +75,10 @@ Coding coding_of(Type type) {
                                  : Coding::halves_of_bytes;
 }
 template <Coding coding>
-constexpr int kBits = coding == Coding::tf32 ? 32 : coding == Coding::bytes ? 8 : coding == Coding::halves_of_bytes ? 4 : 16;
+constexpr int kBits = coding == Coding::tf32              ? 32
+                      : coding == Coding::bytes           ? 8
+                      : coding == Coding::halves_of_bytes ? 4
+                                                          : 16;
 
 // Element e of a register, whose codes have signs if they are integers.
 template <Coding coding>
@@ -118,7 +122,8 @@ void read_factors(const Warp& warp, const Code& code, const Shape& s, const Oper
       const Place p = of_b(s, lane, r, 0);
       T* to = &out.b[static_cast<size_t>(p.row * 8 + p.column)];
       for (int e = 0; e < 32 / kBits<coding>; ++e)
-        to[8 * e] = static_cast<T>(element<coding>(warp.words[b[r].at + static_cast<uint32_t>(lane)], e, code.choice[3]));
+        to[8 * e] =
+            static_cast<T>(element<coding>(warp.words[b[r].at + static_cast<uint32_t>(lane)], e, code.choice[3]));
     }
 }
 

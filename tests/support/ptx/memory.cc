@@ -61,8 +61,10 @@ Handler load_of(Type type) {
   }
 }
 Handler store_of(Type type) {
-  return type.bits == 8 ? store<uint8_t> : type.bits == 16 ? store<uint16_t> : type.bits == 32 ? store<uint32_t>
-                                                                                                : store<uint64_t>;
+  return type.bits == 8    ? store<uint8_t>
+         : type.bits == 16 ? store<uint16_t>
+         : type.bits == 32 ? store<uint32_t>
+                           : store<uint64_t>;
 }
 
 // Words that say who else may look and where a line may stay: of one launch at a time they change nothing.

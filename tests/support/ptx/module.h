@@ -21,8 +21,8 @@ struct Code;
 struct Warp;
 using Handler = void (*)(Warp&, const Code&, Lanes);
 
-// Registers of up to 32 bits lie in one array of words, 32 lanes side by side; those of 64 bits in another; a predicate is
-// one word, a bit a lane. Immediates and special registers are registers that are set when a warp starts.
+// Registers of up to 32 bits lie in one array of words, 32 lanes side by side; those of 64 bits in another; a predicate
+// is one word, a bit a lane. Immediates and special registers are registers that are set when a warp starts.
 enum class RegisterFile : uint8_t { words, wide, predicate };
 struct Operand {
   uint32_t at = 0;  // first element in its file
@@ -46,8 +46,8 @@ enum class Rounding : uint8_t { nearest_even, zero, down, up, nearest_away };
 
 struct Code {
   Handler run = nullptr;
-  uint32_t operands = 0;                // the first, in Kernel::operands
-  uint32_t reads = 0, read_count = 0;   // registers, in Kernel::ids
+  uint32_t operands = 0;               // the first, in Kernel::operands
+  uint32_t reads = 0, read_count = 0;  // registers, in Kernel::ids
   uint32_t writes = 0, write_count = 0;
   uint32_t target = 0;  // of a branch: the index of an instruction
   int64_t offset = 0;   // added to an address
@@ -57,15 +57,33 @@ struct Code {
   Flow flow = Flow::next;
   Space space = Space::global;
   Rounding rounding = Rounding::nearest_even;
-  bool flush = false, saturate = false;   // subnormals become zeros; results are clamped
-  std::array<uint8_t, 4> choice{};        // what the handler distinguishes
-  uint16_t name = 0;                      // in Kernel::names
+  bool flush = false, saturate = false;  // subnormals become zeros; results are clamped
+  std::array<uint8_t, 4> choice{};       // what the handler distinguishes
+  uint16_t name = 0;                     // in Kernel::names
   int line = 0;
 };
 
 enum class Special : uint8_t {
-  tid_x, tid_y, tid_z, ntid_x, ntid_y, ntid_z, ctaid_x, ctaid_y, ctaid_z, nctaid_x, nctaid_y, nctaid_z,
-  laneid, warpid, nwarpid, lanemask_eq, lanemask_lt, lanemask_le, lanemask_gt, lanemask_ge,
+  tid_x,
+  tid_y,
+  tid_z,
+  ntid_x,
+  ntid_y,
+  ntid_z,
+  ctaid_x,
+  ctaid_y,
+  ctaid_z,
+  nctaid_x,
+  nctaid_y,
+  nctaid_z,
+  laneid,
+  warpid,
+  nwarpid,
+  lanemask_eq,
+  lanemask_lt,
+  lanemask_le,
+  lanemask_gt,
+  lanemask_ge,
 };
 
 struct Kernel {

@@ -32,8 +32,7 @@ void unpack(Warp& warp, const Code& code, Lanes mask) {
   const int n = code.choice[0], bits = code.choice[1];
   for_lanes(mask, [&](int lane) {
     const uint64_t whole = warp.value(operands[n], lane);
-    for (int i = 0; i < n; ++i)
-      warp.set_value(operands[i], lane, whole >> (bits * i) & ((uint64_t{1} << bits) - 1));
+    for (int i = 0; i < n; ++i) warp.set_value(operands[i], lane, whole >> (bits * i) & ((uint64_t{1} << bits) - 1));
   });
 }
 

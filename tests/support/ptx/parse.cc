@@ -8,17 +8,16 @@
 namespace hone::ptx {
 namespace {
 
-constexpr int64_t kMostSharedBytes = kDynamicShared - kSpaceBase, kMostLocalBytes = 512 << 10, kMostConstantBytes = 16 << 20,
-                  kMostParamBytes = 32 << 10;
+constexpr int64_t kMostSharedBytes = kDynamicShared - kSpaceBase, kMostLocalBytes = 512 << 10,
+                  kMostConstantBytes = 16 << 20, kMostParamBytes = 32 << 10;
 constexpr size_t kMostInstructions = 1 << 20;
 
 DecodeFn decoder_of(std::string_view opcode) {
   static const auto all = [] {
     std::unordered_map<std::string_view, DecodeFn> table;
-    for (const auto& family :
-         {integer_opcodes(), arithmetic_opcodes(), function_opcodes(), conversion_opcodes(), move_opcodes(),
-          compare_opcodes(), memory_opcodes(), atomic_opcodes(), async_copy_opcodes(), matrix_opcodes(),
-          collective_opcodes(), control_opcodes()})
+    for (const auto& family : {integer_opcodes(), arithmetic_opcodes(), function_opcodes(), conversion_opcodes(),
+                               move_opcodes(), compare_opcodes(), memory_opcodes(), atomic_opcodes(),
+                               async_copy_opcodes(), matrix_opcodes(), collective_opcodes(), control_opcodes()})
       for (const Opcode& opcode : family) table.emplace(opcode.name, opcode.decode);
     return table;
   }();
@@ -28,9 +27,9 @@ DecodeFn decoder_of(std::string_view opcode) {
 
 int bits_of_type(const Token& word) {
   static constexpr std::pair<std::string_view, int> kBits[] = {
-      {".pred", 1}, {".b8", 8},   {".u8", 8},   {".s8", 8},   {".b16", 16}, {".u16", 16}, {".s16", 16}, {".f16", 16},
-      {".b32", 32}, {".u32", 32}, {".s32", 32}, {".f32", 32}, {".b64", 64}, {".u64", 64}, {".s64", 64}, {".f64", 64},
-      {".bf16", 16}, {".f16x2", 32}, {".bf16x2", 32},
+      {".pred", 1}, {".b8", 8},   {".u8", 8},    {".s8", 8},     {".b16", 16},    {".u16", 16}, {".s16", 16},
+      {".f16", 16}, {".b32", 32}, {".u32", 32},  {".s32", 32},   {".f32", 32},    {".b64", 64}, {".u64", 64},
+      {".s64", 64}, {".f64", 64}, {".bf16", 16}, {".f16x2", 32}, {".bf16x2", 32},
   };
   for (const auto& [name, bits] : kBits)
     if (name == word.text) return bits;
@@ -66,9 +65,7 @@ class Parser {
   const Token& peek() const { return tokens_[std::min(at_ + 1, tokens_.size() - 1)]; }
   Token next() { return now().is == Token::Is::end ? now() : tokens_[at_++]; }
   bool take(char mark) { return now() == mark ? (++at_, true) : false; }
-  bool take(std::string_view word) {
-    return now().is == Token::Is::word && now().text == word ? (++at_, true) : false;
-  }
+  bool take(std::string_view word) { return now().is == Token::Is::word && now().text == word ? (++at_, true) : false; }
   void expect(char mark) {
     if (!take(mark)) refuse("\"{}\" is expected", mark);
   }
@@ -101,7 +98,8 @@ class Parser {
     } else if (take(".file")) {
       while (now().is == Token::Is::number || now().is == Token::Is::text || now() == ',') next();
     } else {
-      while (take(".visible") || take(".extern") || take(".weak")) {}
+      while (take(".visible") || take(".extern") || take(".weak")) {
+      }
       if (take(".entry")) kernel();
       else variable({});
     }
@@ -185,7 +183,8 @@ class Parser {
     Scope scope(made);
     for (const auto& [variable, address] : variables_) scope.declare_address(variable, address);
     if (take('(')) {
-      if (now() != ')') do parameter(scope);
+      if (now() != ')') do
+          parameter(scope);
         while (take(','));
       expect(')');
     }
@@ -206,7 +205,8 @@ class Parser {
     v.element_bytes = std::max(1, bits_of_type(next()) / 8);
     v.alignment = std::max(v.alignment, v.element_bytes);
     if (take(".ptr")) {
-      while (take(".global") || take(".shared") || take(".local") || take(".const")) {}
+      while (take(".global") || take(".shared") || take(".local") || take(".const")) {
+      }
       if (take(".align")) alignment();
     }
     v.name = name();

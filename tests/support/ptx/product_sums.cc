@@ -9,9 +9,9 @@
 namespace hone::ptx {
 namespace {
 
-constexpr int kTogether = 8;                // products that meet in one addition
-constexpr int kKept = 24 + 2;               // bits of the largest of them, and two below f32's last
-constexpr int kLeast = -149 - 2;            // f32 has nothing below
+constexpr int kTogether = 8;      // products that meet in one addition
+constexpr int kKept = 24 + 2;     // bits of the largest of them, and two below f32's last
+constexpr int kLeast = -149 - 2;  // f32 has nothing below
 
 // Terms cut off below the last kept bit of the largest, added, and cut to f32.
 double truncated_sum(const std::array<double, kTogether + 1>& terms, int n) {

@@ -65,9 +65,12 @@ const char* SharedMemory::why_not_written(size_t byte, int warp) const {
   const Stamp last = written_[byte];
   if (last == kPending) return "a copy to this shared memory is under way";
   if (last != 0 && !sees(warp, last)) return "another warp wrote this shared memory without a barrier between";
-  if (readers_[byte] != 0 && unseen(readers_[byte], read_time_[byte], warp) != 0)
-    return "another warp may still read this shared memory";
-  return nullptr;
+  return why_still_read(byte, warp);
+}
+
+const char* SharedMemory::why_still_read(size_t byte, int warp) const {
+  const bool is_read = readers_[byte] != 0 && unseen(readers_[byte], read_time_[byte], warp) != 0;
+  return is_read ? "another warp may still read this shared memory" : nullptr;
 }
 
 const char* SharedMemory::store(uint64_t offset, uint32_t count, int warp, Stamp as) {
@@ -95,8 +98,7 @@ const char* SharedMemory::update(uint64_t offset, uint32_t count, int warp) {
     if (written_[i] == 0) return "an atomic on shared memory that nothing wrote";
     const Stamp last = written_[i];
     const bool after_atomic = last != kPending && (last & kAtomic);
-    if (!after_atomic)
-      if (const char* why = why_not_written(i, warp)) return why;
+    if (const char* why = after_atomic ? why_still_read(i, warp) : why_not_written(i, warp)) return why;
     written_[i] = stamp(warp) | kAtomic | (sees(warp, last) ? 0 : kSeveral);
     readers_[i] = 0;
   }

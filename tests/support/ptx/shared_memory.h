@@ -1,6 +1,6 @@
 // Shared memory of a block and what is known of each byte: which warp wrote it when, who has read it since, whether an
-// asynchronous copy to it is under way. Two accesses of different warps, one of them a write, must have a barrier between
-// them that both warps took part in; atomics among themselves need none.
+// asynchronous copy to it is under way. Two accesses of different warps, one of them a write, must have a barrier
+// between them that both warps took part in; atomics among themselves need none.
 #pragma once
 
 #include <cstddef>
@@ -32,16 +32,17 @@ class SharedMemory {
  private:
   // The time of an access is a count of barriers. seen_[a][b]: up to which time warp a sees what b did; itself: always.
   // 0: nothing wrote the byte.
-  using Stamp = uint32_t;  // time << 8 | warp
+  using Stamp = uint32_t;                                  // time << 8 | warp
   static constexpr Stamp kAtomic = 0x80, kSeveral = 0x40;  // atomics; of several warps, the last of them at this time
   static constexpr Stamp kPending = ~Stamp{0};             // a copy is under way
 
   Stamp stamp(int warp) const { return now_ << 8 | static_cast<Stamp>(warp); }
   bool sees(int warp, Stamp write) const;
-  // Of warps that read last at `time`, those whose reads are not known to be over when `warp` comes. A read that comes after
-  // theirs stands for them.
+  // Of warps that read last at `time`, those whose reads are not known to be over when `warp` comes. A read that comes
+  // after theirs stands for them.
   uint32_t unseen(uint32_t readers, uint32_t time, int warp) const;
   const char* why_not_written(size_t byte, int warp) const;
+  const char* why_still_read(size_t byte, int warp) const;
   const char* store(uint64_t offset, uint32_t count, int warp, Stamp as);
 
   uint64_t fixed_bytes_ = 0;

@@ -11,10 +11,10 @@ namespace hone::ptx {
 
 struct Argument {
   enum class Is : uint8_t { name, number, memory, group } is = Is::name;
-  std::string_view name;           // of a name
-  bool negated = false;            // !%p1
-  Number number;                   // of a number
-  std::vector<Argument> parts;     // of a group: {a, b}, a|b; of memory: what `offset` is added to
+  std::string_view name;        // of a name
+  bool negated = false;         // !%p1
+  Number number;                // of a number
+  std::vector<Argument> parts;  // of a group: {a, b}, a|b; of memory: what `offset` is added to
   int64_t offset = 0;
 };
 

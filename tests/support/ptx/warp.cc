@@ -91,10 +91,10 @@ uint32_t Warp::special_value(Special special, int lane) const {
 }
 
 void Warp::fault(const Code& code, int lane, std::string_view what) const {
-  throw Fault(fmt::format("{}, line {} ({}), block {},{},{} thread {}: {}", kernel.name, code.line,
-                          kernel.names[code.name], block.index[0], block.index[1], block.index[2],
-                          index * kLanes + lane, what),
-              code.line);
+  throw Fault(
+      fmt::format("{}, line {} ({}), block {},{},{} thread {}: {}", kernel.name, code.line, kernel.names[code.name],
+                  block.index[0], block.index[1], block.index[2], index * kLanes + lane, what),
+      code.line);
 }
 
 void Warp::check_read(const Code& code, uint32_t id, Lanes mask) const {

@@ -96,7 +96,8 @@ struct Warp {
   }
   void set_value(Operand operand, int lane, uint64_t v) {
     if (operand.file == RegisterFile::wide) wide[operand.at + static_cast<uint32_t>(lane)] = v;
-    else if (operand.file == RegisterFile::words) words[operand.at + static_cast<uint32_t>(lane)] = static_cast<uint32_t>(v);
+    else if (operand.file == RegisterFile::words)
+      words[operand.at + static_cast<uint32_t>(lane)] = static_cast<uint32_t>(v);
     else predicates[operand.at] = (predicates[operand.at] & ~(1u << lane)) | static_cast<Lanes>(v & 1) << lane;
   }
 
