@@ -67,9 +67,10 @@ void reach_global(Warp& warp, const Code& code, Lanes mask, uint32_t bytes, Touc
     const uint64_t a = reached.address[static_cast<size_t>(lane)];
     if (buffer == nullptr || a - buffer->begin >= buffer->bytes || bytes > buffer->bytes - (a - buffer->begin)) {
       buffer = warp.block.memory.find(a);
-      if (buffer == nullptr) warp.fault(code, lane, fmt::format("{:#x} lies in no buffer", a));
+      if (buffer == nullptr) warp.fault(code, lane, fmt::format("{:#x} lies in no buffer", a), Fault::Kind::address);
       if (bytes > buffer->bytes - (a - buffer->begin))
-        warp.fault(code, lane, fmt::format("{:#x} lies at the end of a buffer of {} bytes", a, buffer->bytes));
+        warp.fault(code, lane, fmt::format("{:#x} lies at the end of a buffer of {} bytes", a, buffer->bytes),
+                   Fault::Kind::address);
     }
     if (touch != Touch::read && !buffer->writable) warp.fault(code, lane, "it writes to a buffer that is only read");
     reached.host[static_cast<size_t>(lane)] = buffer->host + (a - buffer->begin);
@@ -145,7 +146,8 @@ void reach(Warp& warp, const Code& code, Lanes mask, Space space, uint32_t bytes
   if (alignment == 0) alignment = bytes;
   for_lanes(mask, [&](int lane) {
     const uint64_t a = reached.address[static_cast<size_t>(lane)];
-    if (a % alignment != 0) warp.fault(code, lane, fmt::format("{:#x} is not aligned to {} bytes", a, alignment));
+    if (a % alignment != 0)
+      warp.fault(code, lane, fmt::format("{:#x} is not aligned to {} bytes", a, alignment), Fault::Kind::alignment);
   });
   switch (space) {
     case Space::global: {

@@ -74,7 +74,8 @@ void Block::run(const std::array<uint32_t, 3>& at, int64_t& instructions_left) {
       any = true;
       instructions_left -= warp.run(std::min(kTurn, instructions_left));
       if (instructions_left <= 0 && !warp.ended())
-        warp.fault(kernel.code[warp.fragments[0].at], 0, "the kernel runs longer than the launch allows");
+        warp.fault(kernel.code[warp.fragments[0].at], 0, "the kernel runs longer than the launch allows",
+                   Fault::Kind::time);
       if (warp.ended()) release_full();
     });
   }

@@ -90,11 +90,11 @@ uint32_t Warp::special_value(Special special, int lane) const {
   return 0;
 }
 
-void Warp::fault(const Code& code, int lane, std::string_view what) const {
+void Warp::fault(const Code& code, int lane, std::string_view what, Fault::Kind kind) const {
   throw Fault(
       fmt::format("{}, line {} ({}), block {},{},{} thread {}: {}", kernel.name, code.line, kernel.names[code.name],
                   block.index[0], block.index[1], block.index[2], index * kLanes + lane, what),
-      code.line);
+      code.line, kind);
 }
 
 void Warp::check_read(const Code& code, uint32_t id, Lanes mask) const {

@@ -82,7 +82,8 @@ struct Warp {
   // Until it ends, waits at a barrier, or has executed `most` instructions; how many it has.
   int64_t run(int64_t most);
 
-  [[noreturn]] void fault(const Code& code, int lane, std::string_view what) const;
+  [[noreturn]] void fault(const Code& code, int lane, std::string_view what,
+                          Fault::Kind kind = Fault::Kind::other) const;
   Lanes predicate(Operand operand, bool negated) const {
     return negated ? ~predicates[operand.at] : predicates[operand.at];
   }
