@@ -1,6 +1,6 @@
 // PTX that LLVM's NVPTX back end writes: parsed whole, run, and compared with the same operations on this CPU.
 #include <gtest/gtest.h>
-#include <llvm-c/Analysis.h>
+#include <llvm-c/Core.h>
 #include <llvm-c/IRReader.h>
 #include <llvm-c/Target.h>
 #include <llvm-c/TargetMachine.h>

@@ -79,17 +79,27 @@ void reach_global(Warp& warp, const Code& code, Lanes mask, uint32_t bytes, Touc
   count_sectors(warp.counts(code), reached.address, mask, bytes);
 }
 
+SharedMemory::Use use_of(Touch touch) {
+  switch (touch) {
+    case Touch::read:
+      return SharedMemory::Use::read;
+    case Touch::write:
+      return SharedMemory::Use::write;
+    case Touch::update:
+      return SharedMemory::Use::update;
+    case Touch::copy:
+      break;
+  }
+  return SharedMemory::Use::begin_copy;
+}
+
 void reach_shared(Warp& warp, const Code& code, Lanes mask, uint32_t bytes, Touch touch, Reached& reached) {
-  SharedMemory& shared = warp.block.shared;
+  SharedMemory::Access access(warp.block.shared, use_of(touch), warp.index);
   for_lanes(mask, [&](int lane) {
     const uint64_t offset =
         shared_offset(warp, code, lane, Space::shared, reached.address[static_cast<size_t>(lane)], bytes);
-    const char* why = touch == Touch::read     ? shared.read(offset, bytes, warp.index)
-                      : touch == Touch::write  ? shared.write(offset, bytes, warp.index)
-                      : touch == Touch::update ? shared.update(offset, bytes, warp.index)
-                                               : shared.begin_copy(offset, bytes, warp.index);
-    if (why) warp.fault(code, lane, why);
-    reached.host[static_cast<size_t>(lane)] = shared.data(offset);
+    if (const char* why = access.touch(offset, bytes)) warp.fault(code, lane, why);
+    reached.host[static_cast<size_t>(lane)] = warp.block.shared.data(offset);
   });
   count_banks(warp.counts(code), reached.address, mask, bytes);
 }

@@ -110,18 +110,20 @@ template <Coding coding>
 void read_factors(const Warp& warp, const Code& code, const Shape& s, const Operand* a, Factors<Sum<coding>>& out) {
   using T = Sum<coding>;
   const Operand* b = a + s.a_registers();
-  for (int r = 0; r < s.a_registers(); ++r)
+  const int side = 32 / kBits<coding>;
+  for (int r = 0; r < s.a_registers(); ++r) {
+    const Place first = of_a(s, 0, r, 0);
     for (int lane = 0; lane < kLanes; ++lane) {
-      const Place p = of_a(s, lane, r, 0);
-      T* to = &out.a[static_cast<size_t>(p.row * s.k + p.column)];
-      for (int e = 0; e < 32 / kBits<coding>; ++e)
+      T* to = &out.a[static_cast<size_t>((first.row + lane / 4) * s.k + first.column + lane % 4 * side)];
+      for (int e = 0; e < side; ++e)
         to[e] = static_cast<T>(element<coding>(warp.words[a[r].at + static_cast<uint32_t>(lane)], e, code.choice[2]));
     }
+  }
   for (int r = 0; r < s.b_registers(); ++r)
     for (int lane = 0; lane < kLanes; ++lane) {
       const Place p = of_b(s, lane, r, 0);
       T* to = &out.b[static_cast<size_t>(p.row * 8 + p.column)];
-      for (int e = 0; e < 32 / kBits<coding>; ++e)
+      for (int e = 0; e < side; ++e)
         to[8 * e] =
             static_cast<T>(element<coding>(warp.words[b[r].at + static_cast<uint32_t>(lane)], e, code.choice[3]));
     }
@@ -149,45 +151,44 @@ void multiply_integers(Warp& warp, const Code& code, Lanes) {
     }
 }
 
-// target: whether sums are f16.
-template <Coding coding>
+// Sums are f32, or two f16 a register. All shapes of floats have 16 rows, and so four sums a lane.
+template <Coding coding, bool in_half>
 void multiply_floats(Warp& warp, const Code& code, Lanes) {
   const Shape s = shape_of<coding>(code);
-  const bool in_half = code.target != 0;
-  const int sums = s.m * 8 / kLanes, registers = in_half ? sums / 2 : sums;
-  const Operand *d = warp.operands(code), *a = d + registers, *c = a + s.a_registers() + s.b_registers();
+  constexpr int kSums = 4, kRegisters = in_half ? kSums / 2 : kSums;
+  const Operand *d = warp.operands(code), *a = d + kRegisters, *c = a + s.a_registers() + s.b_registers();
   Factors<double> f;
   read_factors<coding>(warp, code, s, a, f);
-  std::array<SumRow<double>, 16> out;
-  for (int i = 0; i < sums; ++i)
+  std::array<std::array<double, 8>, 16> out;
+  for (int i = 0; i < kSums; ++i) {
+    const uint32_t* words = warp.words.data() + c[in_half ? i / 2 : i].at;
+    for (int lane = 0; lane < kLanes; ++lane)
+      out[static_cast<size_t>(lane / 4 + i / 2 * 8)][static_cast<size_t>(lane % 4 * 2 + i % 2)] =
+          in_half ? wide_half(static_cast<uint16_t>(words[lane] >> (16 * (i % 2)))) : std::bit_cast<float>(words[lane]);
+  }
+  for (size_t row = 0; row < 16; ++row)
+    add_products(out[row], &f.a[row * static_cast<size_t>(s.k)], f.b.data(), s.k, warp.block.launch.sums);
+  for (int i = 0; i < kSums; ++i) {
+    uint32_t* words = warp.words.data() + d[in_half ? i / 2 : i].at;
     for (int lane = 0; lane < kLanes; ++lane) {
-      const Place p = of_sum(lane, i);
-      const uint32_t word = warp.words[c[in_half ? i / 2 : i].at + static_cast<uint32_t>(lane)];
-      out[static_cast<size_t>(p.row)][static_cast<size_t>(p.column)] =
-          in_half ? wide_half(static_cast<uint16_t>(word >> (16 * (i % 2)))) : std::bit_cast<float>(word);
+      const double v = out[static_cast<size_t>(lane / 4 + i / 2 * 8)][static_cast<size_t>(lane % 4 * 2 + i % 2)];
+      if constexpr (!in_half) words[lane] = std::bit_cast<uint32_t>(canonical(static_cast<float>(v)));
+      else {
+        const uint32_t half = rounded<Half>(v, Rounding::nearest_even).bits;
+        words[lane] = i % 2 == 0 ? half : words[lane] | half << 16;
+      }
     }
-  for (int row = 0; row < s.m; ++row)
-    add_products(out[static_cast<size_t>(row)], &f.a[static_cast<size_t>(row * s.k)], f.b.data(), s.k,
-                 warp.block.launch.sums);
-  for (int i = 0; i < sums; ++i)
-    for (int lane = 0; lane < kLanes; ++lane) {
-      const Place p = of_sum(lane, i);
-      const double v = out[static_cast<size_t>(p.row)][static_cast<size_t>(p.column)];
-      uint32_t& word = warp.words[d[in_half ? i / 2 : i].at + static_cast<uint32_t>(lane)];
-      if (!in_half) word = std::bit_cast<uint32_t>(canonical(static_cast<float>(v)));
-      else if (i % 2 == 0) word = rounded<Half>(v, Rounding::nearest_even).bits;
-      else word |= uint32_t{rounded<Half>(v, Rounding::nearest_even).bits} << 16;
-    }
+  }
 }
 
-Handler product_of(Coding coding) {
+Handler product_of(Coding coding, bool in_half) {
   switch (coding) {
     case Coding::half:
-      return multiply_floats<Coding::half>;
+      return in_half ? multiply_floats<Coding::half, true> : multiply_floats<Coding::half, false>;
     case Coding::bfloat:
-      return multiply_floats<Coding::bfloat>;
+      return multiply_floats<Coding::bfloat, false>;
     case Coding::tf32:
-      return multiply_floats<Coding::tf32>;
+      return multiply_floats<Coding::tf32, false>;
     case Coding::bytes:
       return multiply_integers<Coding::bytes>;
     case Coding::halves_of_bytes:
@@ -239,7 +240,6 @@ void decode_mma(Decoder& d) {
                                    : in_half || (out.is(Kind::f, 32) && c.is(Kind::f, 32) && !d.code.saturate);
   if (!known(s, a) || !alike || a.bits != b.bits || !sums_known) d.refuse("these types in this shape are not known");
   d.code.choice = {static_cast<uint8_t>(s.m), static_cast<uint8_t>(s.k), a.kind == Kind::s, b.kind == Kind::s};
-  d.code.target = in_half;
   d.expect(4);
   const auto sums = static_cast<size_t>(s.m * 8 / kLanes / (in_half ? 2 : 1));
   for (const Argument& part : d.group(0, sums)) d.write(part, 32);
@@ -247,7 +247,7 @@ void decode_mma(Decoder& d) {
   for (const Argument& part : d.group(2, static_cast<size_t>(s.b_registers()))) d.read(part, 32);
   for (const Argument& part : d.group(3, sums)) d.read(part, 32);
   d.code.flow = Flow::whole_warp;
-  d.finish(product_of(coding_of(a)));
+  d.finish(product_of(coding_of(a), in_half));
 }
 
 constexpr Opcode kOpcodes[] = {{"ldmatrix", decode_ldmatrix}, {"mma", decode_mma}};

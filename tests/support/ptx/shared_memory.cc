@@ -4,25 +4,15 @@
 #include <bit>
 
 #include "base/error.h"
-#include "tests/support/ptx/module.h"
 
 namespace hone::ptx {
 
 SharedMemory::SharedMemory(int64_t fixed_bytes, int64_t dynamic_bytes, int warps)
     : fixed_bytes_(static_cast<uint64_t>(fixed_bytes)),
       bytes_(static_cast<size_t>(fixed_bytes + dynamic_bytes)),
-      written_(bytes_.size()),
-      readers_(bytes_.size()),
-      read_time_(bytes_.size()),
+      words_(bytes_.size() / 4 + 1),
+      is_split_(words_.size()),
       seen_(static_cast<size_t>(warps) * 32) {}
-
-std::optional<uint64_t> SharedMemory::offset(uint64_t address, uint32_t count) const {
-  const bool is_fixed = address < kDynamicShared;
-  const uint64_t from = address - (is_fixed ? kSpaceBase : kDynamicShared);
-  const uint64_t room = is_fixed ? fixed_bytes_ : bytes_.size() - fixed_bytes_;
-  if (address < kSpaceBase || room < count || from > room - count) return {};
-  return is_fixed ? from : fixed_bytes_ + from;
-}
 
 bool SharedMemory::sees(int warp, Stamp write) const {
   const uint32_t* seen = seen_.data() + static_cast<size_t>(warp) * 32;
@@ -33,26 +23,6 @@ bool SharedMemory::sees(int warp, Stamp write) const {
   return true;
 }
 
-const char* SharedMemory::read(uint64_t offset, uint32_t count, int warp) {
-  Stamp fine = 0;  // most bytes of an access have the same history
-  const uint32_t bit = 1u << warp;
-  for (size_t i = offset; i < offset + count; ++i) {
-    const Stamp last = written_[i];
-    if (last == 0 || last != fine) {
-      if (last == 0) return "it reads shared memory that nothing wrote";
-      if (last == kPending) return "it reads shared memory before the copy to it was waited for";
-      if (!sees(warp, last)) return "it reads shared memory that another warp wrote without a barrier between";
-      fine = last;
-    }
-    if (read_time_[i] != now_) {
-      if (readers_[i] != 0) readers_[i] = unseen(readers_[i], read_time_[i], warp);
-      read_time_[i] = now_;
-    }
-    readers_[i] |= bit;
-  }
-  return nullptr;
-}
-
 uint32_t SharedMemory::unseen(uint32_t readers, uint32_t time, int warp) const {
   for (uint32_t left = readers; left; left &= left - 1) {
     const int reader = std::countr_zero(left);
@@ -61,48 +31,85 @@ uint32_t SharedMemory::unseen(uint32_t readers, uint32_t time, int warp) const {
   return readers;
 }
 
-const char* SharedMemory::why_not_written(size_t byte, int warp) const {
-  const Stamp last = written_[byte];
-  if (last == kPending) return "a copy to this shared memory is under way";
-  if (last != 0 && !sees(warp, last)) return "another warp wrote this shared memory without a barrier between";
-  return why_still_read(byte, warp);
+const char* SharedMemory::why_not_read(const Cell& cell, int warp) const {
+  if (cell.written == 0) return "it reads shared memory that nothing wrote";
+  if (cell.written == kPending) return "it reads shared memory before the copy to it was waited for";
+  if (!sees(warp, cell.written)) return "it reads shared memory that another warp wrote without a barrier between";
+  return nullptr;
 }
-
-const char* SharedMemory::why_still_read(size_t byte, int warp) const {
-  const bool is_read = readers_[byte] != 0 && unseen(readers_[byte], read_time_[byte], warp) != 0;
+const char* SharedMemory::why_still_read(const Cell& cell, int warp) const {
+  const bool is_read = cell.readers != 0 && unseen(cell.readers, cell.read_time, warp) != 0;
   return is_read ? "another warp may still read this shared memory" : nullptr;
 }
+const char* SharedMemory::why_not_written(const Cell& cell, int warp) const {
+  if (cell.written == kPending) return "a copy to this shared memory is under way";
+  if (cell.written != 0 && !sees(warp, cell.written))
+    return "another warp wrote this shared memory without a barrier between";
+  return why_still_read(cell, warp);
+}
 
-const char* SharedMemory::store(uint64_t offset, uint32_t count, int warp, Stamp as) {
-  for (size_t i = offset; i < offset + count; ++i) {
-    const bool is_mine = written_[i] == stamp(warp) && (readers_[i] & ~(1u << warp)) == 0;
-    if (!is_mine)
-      if (const char* why = why_not_written(i, warp)) return why;
-    written_[i] = as;
-    readers_[i] = 0;
+const char* SharedMemory::use(Cell& cell, Use use, int warp) const {
+  if (use == Use::read) {
+    if (const char* why = why_not_read(cell, warp)) return why;
+    if (cell.read_time != now_) cell.readers = unseen(cell.readers, cell.read_time, warp);
+    cell.readers |= 1u << warp;
+    cell.read_time = now_;
+    return nullptr;
+  }
+  if (use == Use::update) {
+    if (cell.written == 0) return "an atomic on shared memory that nothing wrote";
+    const bool after_atomic = cell.written != kPending && (cell.written & kAtomic);
+    if (const char* why = after_atomic ? why_still_read(cell, warp) : why_not_written(cell, warp)) return why;
+    cell = {.written = stamp(warp) | kAtomic | (sees(warp, cell.written) ? 0 : kSeveral)};
+    return nullptr;
+  }
+  if (const char* why = why_not_written(cell, warp)) return why;
+  cell = {.written = use == Use::begin_copy ? kPending : stamp(warp)};
+  return nullptr;
+}
+
+void SharedMemory::split(size_t word) {
+  if (is_split_[word]) return;
+  if (of_bytes_.empty()) of_bytes_.resize(4 * words_.size());
+  std::fill_n(of_bytes_.begin() + static_cast<int64_t>(4 * word), 4, words_[word]);
+  is_split_[word] = true;
+}
+
+const char* SharedMemory::Access::touch(uint64_t offset, uint32_t count) {
+  const auto touch_cell = [&](Cell& cell) -> const char* {
+    const uint64_t history[2] = {uint64_t{cell.written} << 32 | cell.readers, cell.read_time};
+    if (has_seen_ && history[0] == before_[0] && history[1] == before_[1]) {
+      cell = {static_cast<Stamp>(after_[0] >> 32), static_cast<uint32_t>(after_[0]), static_cast<uint32_t>(after_[1])};
+      return nullptr;
+    }
+    if (const char* why = memory_.use(cell, use_, warp_)) return why;
+    has_seen_ = true;
+    std::copy_n(history, 2, before_);
+    after_[0] = uint64_t{cell.written} << 32 | cell.readers, after_[1] = cell.read_time;
+    return nullptr;
+  };
+  const bool whole = offset % 4 == 0 && count % 4 == 0;
+  for (uint64_t word = offset / 4; word * 4 < offset + count; ++word) {
+    if (!whole) memory_.split(word);
+    if (!memory_.is_split_[word]) {
+      if (const char* why = touch_cell(memory_.words_[word])) return why;
+      continue;
+    }
+    for (uint64_t byte = std::max(offset, 4 * word); byte < std::min(offset + count, 4 * word + 4); ++byte)
+      if (const char* why = touch_cell(memory_.of_bytes_[byte])) return why;
+    if (whole && use_ != Use::read) {  // four bytes of one history again
+      memory_.words_[word] = memory_.of_bytes_[4 * word];
+      memory_.is_split_[word] = false;
+    }
   }
   return nullptr;
 }
-const char* SharedMemory::write(uint64_t offset, uint32_t count, int warp) {
-  return store(offset, count, warp, stamp(warp));
-}
-const char* SharedMemory::begin_copy(uint64_t offset, uint32_t count, int warp) {
-  return store(offset, count, warp, kPending);
-}
-void SharedMemory::end_copy(uint64_t offset, uint32_t count, int warp) {
-  std::fill_n(written_.begin() + static_cast<int64_t>(offset), count, stamp(warp));
-}
 
-const char* SharedMemory::update(uint64_t offset, uint32_t count, int warp) {
-  for (size_t i = offset; i < offset + count; ++i) {
-    if (written_[i] == 0) return "an atomic on shared memory that nothing wrote";
-    const Stamp last = written_[i];
-    const bool after_atomic = last != kPending && (last & kAtomic);
-    if (const char* why = after_atomic ? why_still_read(i, warp) : why_not_written(i, warp)) return why;
-    written_[i] = stamp(warp) | kAtomic | (sees(warp, last) ? 0 : kSeveral);
-    readers_[i] = 0;
+void SharedMemory::end_copy(uint64_t offset, uint32_t count, int warp) {  // of whole words
+  for (uint64_t word = offset / 4; word * 4 < offset + count; ++word) {
+    words_[word] = {.written = stamp(warp)};
+    is_split_[word] = false;
   }
-  return nullptr;
 }
 
 void SharedMemory::synchronise(uint32_t warps) {
@@ -110,10 +117,12 @@ void SharedMemory::synchronise(uint32_t warps) {
     for (uint32_t b = 0; b < 32; ++b) {
       // What any of them had seen of b, and all that those among them did until now.
       uint32_t& seen = seen_[static_cast<size_t>(std::countr_zero(a)) * 32 + b];
-      if (warps >> b & 1) seen = now_;
-      else
-        for (uint32_t other = warps; other; other &= other - 1)
-          seen = std::max(seen, seen_[static_cast<size_t>(std::countr_zero(other)) * 32 + b]);
+      if (warps >> b & 1) {
+        seen = now_;
+        continue;
+      }
+      for (uint32_t other = warps; other; other &= other - 1)
+        seen = std::max(seen, seen_[static_cast<size_t>(std::countr_zero(other)) * 32 + b]);
     }
   CHECK(++now_ < 1u << 24, "more barriers than a stamp counts");
 }
