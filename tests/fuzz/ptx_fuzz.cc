@@ -1,4 +1,5 @@
 // Bytes as the text of PTX; kernels that it holds run for a while over a small buffer.
+#include <algorithm>
 #include <array>
 #include <cstring>
 #include <vector>
@@ -12,7 +13,8 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     for (const Kernel& kernel : module.kernels) {
       alignas(16) std::array<std::byte, 256> buffer{};
       Memory memory;
-      const uint64_t address = memory.add(std::span(buffer));
+      const auto address = reinterpret_cast<uint64_t>(buffer.data());
+      memory.add(address, buffer);
       std::vector<std::byte> params(static_cast<size_t>(kernel.param_bytes));
       for (size_t at = 0; at + sizeof address <= params.size(); at += sizeof address)
         std::memcpy(params.data() + at, &address, sizeof address);
