@@ -5,14 +5,13 @@
 #include <cstdlib>
 #include <thread>
 
+#include "device/cuda/abi.h"
 #include "tests/ptx/run_kernel.h"
-#include "tests/support/cuda/abi.h"
 
 namespace hone::ptx::test {
 namespace {
 
-using namespace hone::emulated_cuda;
-using Handle = void*;
+using namespace hone::cuda;
 
 // A driver by its path. Types of arguments are those of the functions, to the letter.
 class Api {
@@ -220,7 +219,7 @@ TEST_F(CudaDriver, ReplaysGraphsWithOtherArguments) {
   ASSERT_EQ(cu("cuGraphCreate", &graph, 0u), kSuccess);
   Arguments a{.y = y, .x = x, .n = 2};
   auto pointers = a.pointers();
-  KernelNodeParams params{static_cast<Function*>(function), {1, 1, 1}, {32, 1, 1}, 0, pointers.data(), nullptr};
+  KernelNodeParams params{function, {1, 1, 1}, {32, 1, 1}, 0, pointers.data(), nullptr};
   const KernelNodeParams* given = &params;
   ASSERT_EQ(cu("cuGraphAddKernelNode", &first, graph, static_cast<Handle*>(nullptr), size_t{0}, given), kSuccess);
   ASSERT_EQ(cu("cuGraphAddKernelNode", &second, graph, &first, size_t{1}, given), kSuccess);

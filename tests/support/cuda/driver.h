@@ -16,11 +16,13 @@
 #include <thread>
 #include <vector>
 
-#include "tests/support/cuda/abi.h"
+#include "device/cuda/abi.h"
 #include "tests/support/cuda/settings.h"
 #include "tests/support/ptx/machine.h"
 
 namespace hone::emulated_cuda {
+
+using namespace hone::cuda;
 
 struct Failed {  // ends a call
   Result code;

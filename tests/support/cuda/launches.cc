@@ -57,7 +57,7 @@ void push_call(Device& device, Stream* stream, KernelCall call) {
 }
 
 KernelCall call_of(const KernelNodeParams& p) {
-  return make_call(p.function, p.grid, p.block, p.shared_bytes, p.params, p.extra);
+  return make_call(static_cast<Function*>(p.function), p.grid, p.block, p.shared_bytes, p.params, p.extra);
 }
 
 }  // namespace

@@ -43,7 +43,7 @@ struct Launch {
   int64_t shared_bytes = 0;  // dynamic
   Sums sums = Sums::once;
   bool backwards = false;                        // blocks and warps in descending order: results must not depend on it
-  int64_t most_instructions = int64_t{1} << 30;  // of all warps; beyond it the kernel is taken to run for ever
+  int64_t most_instructions = int64_t{1} << 28;  // of all warps; beyond it the kernel is taken to run for ever
 };
 
 // Throws Fault of what the kernel does wrong, Error of a launch that no device takes.

@@ -1,10 +1,10 @@
-// What the CUDA driver's binary interface fixes, as far as the emulated driver has it: codes of results, numbers of
-// attributes, one struct. The names are the manual's without their prefixes.
+// What the CUDA driver's binary interface fixes, as far as hone uses it: codes of results, numbers of attributes, one
+// struct. No header of NVIDIA's toolkit is needed. The names are the manual's without their prefixes.
 #pragma once
 
 #include <cstdint>
 
-namespace hone::emulated_cuda {
+namespace hone::cuda {
 
 enum Result : int {
   kSuccess = 0,
@@ -66,12 +66,13 @@ enum JitInput : int { kInputCubin = 0, kInputPtx = 1 };
 
 using DevicePointer = unsigned long long;
 
-struct Function;
+using Handle = void*;  // of contexts, modules, functions, streams, events, graphs
+
 struct KernelNodeParams {  // CUDA_KERNEL_NODE_PARAMS_v1
-  Function* function;
+  Handle function;
   unsigned grid[3], block[3], shared_bytes;
   void** params;
   void** extra;
 };
 
-}  // namespace hone::emulated_cuda
+}  // namespace hone::cuda
