@@ -40,6 +40,10 @@ for program in $(printf "tests/fuzz/%s*_fuzz\n" "${wanted[@]}"); do
       mkdir -p "$corpus/seeds"
       cp "$root"/tests/fuzz/journal_*.log "$corpus/seeds"
       ;;
+    *ptx*)
+      mkdir -p "$corpus/seeds"
+      cp "$root"/tests/fuzz/*.ptx "$corpus/seeds"
+      ;;
     *data_*)
       mkdir -p "$corpus/seeds"
       kind=${program##*data_}
