@@ -56,6 +56,13 @@ Support strides_support(const Lowering& lowering, const StepDraft& step) {
   return {};
 }
 
+// Weights that the class wants laid out need a device that does so.
+Support layout_support(const Lowering& lowering, const KernelImplementation& own, const StepDraft& step) {
+  const auto is_laid_out = [](const PointerBinding& p) { return p.plane == PointerBinding::Plane::prepacked; };
+  if (own.prepacking.key || std::ranges::none_of(step.pointers, is_laid_out)) return {};
+  return {fmt::format("{} lays out no weights for {}", lowering.device.name(), own.kernel().name)};
+}
+
 // Why no class takes a group: those that the device lacks, and the last refusal of the others.
 Support refusal(std::vector<std::string> passed_over, std::string last) {
   if (passed_over.empty() || last != passed_over.back()) passed_over.push_back(std::move(last));
@@ -81,6 +88,7 @@ Support lowered(const Lowering& lowering, const Group& group, Prepared& prepared
     if (support.supported() && own->adapt) support = own->adapt(lowering.device, lowering, prepared);
     for (const StepDraft& step : prepared.steps) {
       if (support.supported() && step.plan) support = supports(lowering.device, *step.plan);
+      if (support.supported()) support = layout_support(lowering, *own, step);
       if (support.supported() && lowering.apart) support = strides_support(lowering, step);
     }
     if (!support.supported()) continue;

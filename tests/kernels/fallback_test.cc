@@ -59,7 +59,7 @@ const char* const kProduct = R"(graph g {
 
 // "host matmul" "narrow relu" "interpreted softmax"
 std::vector<std::string> who_does_what(const LowerOptions& options, const char* text = kProduct) {
-  const Graph graph = test::parse(text);
+  const Graph graph = test::parse_seeded(text);
   std::vector<std::string> steps;
   for (const Step& step : lower(graph, options).steps) {
     const std::string who = !step.plan ? "interpreted" : step.on_host() ? "host" : std::string(options.device->name());
@@ -85,6 +85,37 @@ TEST(Fallback, OneOperationThatAnEpilogueLacksLeavesTheOthersOnTheDevice) {
   EXPECT_THAT(who_does_what(on({}, true)), ElementsAre("narrow matmul", "narrow relu", "narrow softmax"));
   EXPECT_THAT(who_does_what(on({"gemm", "block_gemm"})), ElementsAre("host matmul", "narrow relu", "narrow softmax"));
   EXPECT_THAT(who_does_what(on({"pointwise"}, true)), ElementsAre("narrow matmul", "host relu", "narrow softmax"));
+}
+
+// The CPU whose products read weights as they lie alone.
+class DeviceWithoutLayouts : public X86Device {
+ public:
+  DeviceWithoutLayouts() : X86Device(host_target()) {}
+  std::string_view name() const override { return "narrow"; }
+  const KernelImplementation* find(const KernelDef& kernel) const override {
+    const KernelImplementation* const whole = X86Device::find(kernel);
+    if (kernel.name != "gemm") return whole;
+    static const KernelImplementation without = [&] {
+      KernelImplementation result = *whole;
+      result.prepacking = {};
+      return result;
+    }();
+    return &without;
+  }
+};
+
+TEST(Fallback, ProductsWithWeightsThatTheDeviceDoesNotLayOutAreTheHosts) {
+  const auto device = std::make_shared<DeviceWithoutLayouts>();
+  const LowerOptions options{.device = device, .host = host_kernels_for(*device)};
+  const char* const constant_weights = R"(graph g {
+    %x : f32[4,8] = input "x"
+    %w : f32[8,8] = const "spread"
+    %p = linear %x, %w
+    return %p as "p"
+  })";
+  EXPECT_THAT(who_does_what(options, constant_weights), ElementsAre("host linear"));
+  EXPECT_THAT(lower(test::parse_seeded(constant_weights), options).steps.back().why_on_host,
+              HasSubstr("narrow lays out no weights for gemm"));
 }
 
 TEST(Fallback, TheHostGetsAGroupAsOneWhereTheDeviceTakesNoNodeOfIt) {
