@@ -7,6 +7,7 @@
 #include "kernels/lower.h"
 #include "tests/passes/parse_ops.h"
 #include "tests/support/error_of.h"
+#include "tests/support/seeded_constants.h"
 
 namespace hone {
 namespace {
