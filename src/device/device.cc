@@ -67,7 +67,8 @@ HostKernels host_kernels_for(const Device& device) {
   constexpr std::string_view kHost = "cpu";
   if (!device.compiles() || device.name() == kHost) return {};
   try {
-    return {open_device(kHost), ""};
+    static const std::shared_ptr<Device> host = open_device(kHost);  // workspaces are known by their devices
+    return {host, ""};
   } catch (const Error& error) {
     return {nullptr, error.what()};
   }

@@ -56,11 +56,21 @@ Support strides_support(const Lowering& lowering, const StepDraft& step) {
   return {};
 }
 
-// Weights that the class wants laid out need a device that does so.
-Support layout_support(const Lowering& lowering, const KernelImplementation& own, const StepDraft& step) {
+std::string lacks(const Device& device, const KernelDef& kernel) {
+  return fmt::format("{} has no {} kernels", device.name(), kernel.name);
+}
+
+// Whether the device has code for a step and lays its weights out. A step may be of another class than its group:
+// columns join what rows leave.
+Support code_support(const Device& device, const StepDraft& step) {
+  if (!step.plan) return {};
+  const KernelDef& kernel = step.plan->kernel();
+  const KernelImplementation* const own = device.find(kernel);
+  if (!own) return {lacks(device, kernel)};
+  if (Support support = own->supports(device, *step.plan); !support.supported()) return support;
   const auto is_laid_out = [](const PointerBinding& p) { return p.plane == PointerBinding::Plane::prepacked; };
-  if (own.prepacking.key || std::ranges::none_of(step.pointers, is_laid_out)) return {};
-  return {fmt::format("{} lays out no weights for {}", lowering.device.name(), own.kernel().name)};
+  if (own->prepacking.key || std::ranges::none_of(step.pointers, is_laid_out)) return {};
+  return {fmt::format("{} lays out no weights for {}", device.name(), kernel.name)};
 }
 
 // Why no class takes a group: those that the device lacks, and the last refusal of the others.
@@ -77,7 +87,7 @@ Support lowered(const Lowering& lowering, const Group& group, Prepared& prepared
   for (const KernelDef* kernel : group.kernels) {
     const KernelImplementation* const own = lowering.device.find(*kernel);
     if (!own) {
-      support = {fmt::format("{} has no {} kernels", lowering.device.name(), kernel->name)};
+      support = {lacks(lowering.device, *kernel)};
       passed_over.push_back(support.why);
       continue;
     }
@@ -87,8 +97,7 @@ Support lowered(const Lowering& lowering, const Group& group, Prepared& prepared
     support = kernel->lower(lowering, prepared);
     if (support.supported() && own->adapt) support = own->adapt(lowering.device, lowering, prepared);
     for (const StepDraft& step : prepared.steps) {
-      if (support.supported() && step.plan) support = supports(lowering.device, *step.plan);
-      if (support.supported()) support = layout_support(lowering, *own, step);
+      if (support.supported()) support = code_support(lowering.device, step);
       if (support.supported() && lowering.apart) support = strides_support(lowering, step);
     }
     if (!support.supported()) continue;

@@ -73,7 +73,7 @@ class Executable::Run {
       compute(i);
       times_.end_step();
       if (watch_.written && plan_.on_host) tell_of_written(i);
-      if (watch_.check) require_finite_results(plan_.lowered.steps[i]);
+      if (watch_.check) require_finite_results(i);
     }
   }
 
@@ -107,11 +107,21 @@ class Executable::Run {
     }
   }
 
-  void require_finite_results(const Step& step) const {
+  // Steps of one group may write the parts of a value one after the other.
+  bool is_whole(size_t i, ValueId v) const {
+    const std::vector<Step>& steps = plan_.lowered.steps;
+    for (size_t next = i + 1; next < steps.size() && steps[next]->group.nodes == steps[i]->group.nodes; ++next)
+      if (std::ranges::find(steps[next]->writes, v) != steps[next]->writes.end()) return false;
+    return true;
+  }
+
+  void require_finite_results(size_t i) const {
+    const Step& step = plan_.lowered.steps[i];
     std::vector<ValueId> operands;
     for (ValueId v : step->reads) operands.push_back(plan_.holder(v));
     for (ValueId v : step->writes)
-      require_finite(plan_.graph(), v, RunValues(plan_, workspace_).view(v), plan_.ops_of(step), operands, inputs_);
+      if (is_whole(i, v))
+        require_finite(plan_.graph(), v, RunValues(plan_, workspace_).view(v), plan_.ops_of(step), operands, inputs_);
   }
 
   const RunPlan& plan_;
@@ -137,18 +147,19 @@ std::unique_ptr<Recording> Executable::recording(Workspace& workspace) const {
 std::vector<Tensor> Executable::run(const NamedTensors& inputs, const InputViews& apart, NamedTensors* lent,
                                     const OutputViews& views, Workspace& workspace, const Watch& watch) const {
   const Busy busy;
-  std::vector<RunPlan::Planes> memory;
+  std::vector<RunPlan::Planes> memory, read;
   std::vector<Buffer> copies;                // of inputs, on the device
   std::unique_ptr<Recording> replayed;       // goes where the run fails: what the queue has seen of it is not known
   const Drained drained(workspace.queue());  // before what it reads and writes goes
   place_outputs(*plan_, inputs, watch.check ? nullptr : lent, views, workspace, memory);
+  read = memory_of_callers(*plan_, memory, views);  // while nothing is written over that may be lost
   const bool is_known = pointers_.bind(calls_, inputs, apart, memory, copies, workspace);
   run_weights_.lay_out_kept(inputs, workspace);
   if (is_known && !stretches_.empty() && !watch.profile && !watch.check) replayed = recording(workspace);
   Run run(*this, inputs, workspace, watch, replayed.get());
   try {
     run.steps();
-    std::vector<Tensor> results = results_of_run(*plan_, memory, views, workspace);
+    std::vector<Tensor> results = results_of_run(*plan_, memory, read, workspace);
     if (replayed) workspace.bound.recording = std::move(replayed);
     return results;
   } catch (const DeviceLost&) {  // what lay there is of a generation that is over

@@ -25,23 +25,12 @@ Buffer viewed_memory(const RunPlan& plan, ValueId v, const OutputView& view, con
   return plan.on_host ? Buffer(nullptr, view.bytes) : workspace.allocate(view.bytes.size());
 }
 
-// To where the caller wants it, or memory of its own: into `planes`, which are kept until the queue is synchronised.
-void read_planes(const RunPlan::Planes& memory, const OutputView* view, Queue& queue, RunPlan::Planes& planes) {
-  for (size_t p = 0; p < kPlanes; ++p) {
-    const std::span<std::byte> to = view && p == 0 ? view->bytes : std::span<std::byte>();
-    planes[p] = to.empty() ? Buffer::uninitialised(memory[p].size()) : Buffer(nullptr, to);
-    queue.read(memory[p].address(), to.empty() ? planes[p].mutable_bytes() : to);
-  }
-}
-
 // `read`: null where outputs stay where they are computed.
-Tensor computed_output(const RunPlan& plan, const Output& output, const RunPlan::Planes& memory,
-                       const OutputViews& given, Queue& queue, RunPlan::Planes* read) {
+Tensor computed_output(const RunPlan& plan, const Output& output, const RunPlan::Planes& memory, Queue& queue,
+                       const RunPlan::Planes* read) {
   const bool stays = !read || output.updates != kNone;
-  if (!stays) {
-    const auto view = given.find(output.label);
-    read_planes(memory, view == given.end() ? nullptr : &view->second, queue, *read);
-  }
+  for (size_t p = 0; p < kPlanes && !stays; ++p)
+    queue.read(memory[p].address(), {(*read)[p].address(), (*read)[p].size()});
   Tensor result = plan.tensor_of(output.value, stays ? memory : *read);
   if (!result.is_packed() || output.updates != kNone) return result;
   queue.synchronise();
@@ -84,6 +73,21 @@ void place_outputs(const RunPlan& plan, const std::map<std::string, Tensor>& inp
   }
 }
 
+std::vector<RunPlan::Planes> memory_of_callers(const RunPlan& plan, std::span<const RunPlan::Planes> memory,
+                                               const OutputViews& given) {
+  std::vector<RunPlan::Planes> read(plan.on_host ? 0 : memory.size());
+  for (size_t i = 0; i < read.size(); ++i) {
+    const Output& output = plan.graph().outputs()[i];
+    if (output.updates != kNone) continue;
+    const auto view = given.find(output.label);
+    for (size_t p = 0; p < kPlanes; ++p) {
+      if (p == 0 && view != given.end()) read[i][p] = Buffer(nullptr, view->second.bytes);
+      else read[i][p] = Buffer::uninitialised(memory[i][p].size());
+    }
+  }
+  return read;
+}
+
 void drop_overwritten(const RunPlan& plan, std::span<const RunPlan::Planes> memory,
                       std::map<std::string, Tensor>& lent) {
   for (const auto& [output, input] : plan.arena.overwritten) {
@@ -99,12 +103,10 @@ void drop_overwritten(const RunPlan& plan, std::span<const RunPlan::Planes> memo
 }
 
 std::vector<Tensor> results_of_run(const RunPlan& plan, std::span<const RunPlan::Planes> memory,
-                                   const OutputViews& given, const Workspace& workspace) {
+                                   std::span<const RunPlan::Planes> read, const Workspace& workspace) {
   const RunValues values(plan, workspace);
   std::vector<Tensor> results;
   results.reserve(plan.graph().outputs().size());
-  std::vector<RunPlan::Planes> read(plan.on_host ? 0 : plan.graph().outputs().size());
-  const Drained drained(workspace.queue());  // before these go
   for (size_t i = 0; i < plan.graph().outputs().size(); ++i) {
     const Output& output = plan.graph().outputs()[i];
     const RunPlan::Place& place = plan.place(output.value);
@@ -112,8 +114,7 @@ std::vector<Tensor> results_of_run(const RunPlan& plan, std::span<const RunPlan:
     if (!is_own) results.push_back(copied_output(plan, output, values));
     else if (plan.strides_of(output.value)) results.emplace_back();  // only the caller knows what else lies there
     else
-      results.push_back(
-          computed_output(plan, output, memory[i], given, workspace.queue(), read.empty() ? nullptr : &read[i]));
+      results.push_back(computed_output(plan, output, memory[i], workspace.queue(), read.empty() ? nullptr : &read[i]));
   }
   workspace.queue().synchronise();
   return results;

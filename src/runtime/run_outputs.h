@@ -16,6 +16,11 @@ void place_outputs(const RunPlan& plan, const std::map<std::string, Tensor>& inp
                    const std::map<std::string, Tensor>* lent, const OutputViews& given, const Workspace& workspace,
                    std::vector<RunPlan::Planes>& memory);
 
+// What outputs are read into on a device with memory of its own: where the caller wants them, or memory of the host's.
+// Kept until the queue is synchronised. Empty where they are computed in the host's memory.
+std::vector<RunPlan::Planes> memory_of_callers(const RunPlan& plan, std::span<const RunPlan::Planes> memory,
+                                               const OutputViews& given);
+
 // Takes what a run has begun to write over, where it lay, out of `lent`.
 void drop_overwritten(const RunPlan& plan, std::span<const RunPlan::Planes> memory,
                       std::map<std::string, Tensor>& lent);
@@ -23,6 +28,6 @@ void drop_overwritten(const RunPlan& plan, std::span<const RunPlan::Planes> memo
 // Updates stay on the device, what callers get is the host's; those that lie apart are empty tensors. All that was
 // asked of the queue is done then.
 std::vector<Tensor> results_of_run(const RunPlan& plan, std::span<const RunPlan::Planes> memory,
-                                   const OutputViews& given, const Workspace& workspace);
+                                   std::span<const RunPlan::Planes> read, const Workspace& workspace);
 
 }  // namespace hone

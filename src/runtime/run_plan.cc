@@ -45,7 +45,7 @@ void RunPlan::place_values() {
   arena = plan_arena(graph, lowered, sizes, !on_host);
   shared_offset = arena.bytes;
   for (const Step& step : lowered.steps)
-    arena.bytes = std::max(arena.bytes, checked_add(shared_offset, step.shared_bytes));
+    if (!is_copied(step)) arena.bytes = std::max(arena.bytes, checked_add(shared_offset, step.shared_bytes));
   for (const auto& [value, offset] : arena.offsets) places[static_cast<size_t>(value)] = {Place::Kind::arena, offset};
   for (const auto& [value, output] : arena.outputs)
     places[static_cast<size_t>(value)] = {Place::Kind::output, static_cast<int64_t>(output)};
@@ -117,10 +117,7 @@ int64_t RunPlan::output_bytes() const {
 }
 
 std::string RunPlan::ops_of(const Step& step) const {
-  if (is_copy(graph(), step->group.nodes[0])) return "copy";
-  std::string ops;
-  for (NodeId n : step->group.nodes) ops += fmt::format("{}{}", ops.empty() ? "" : "+", graph().node(n).op->name);
-  return ops;
+  return is_copy(graph(), step->group.nodes[0]) ? "copy" : hone::ops_of(graph(), step->group);
 }
 
 }  // namespace hone

@@ -15,7 +15,6 @@ class RunWeights {
   RunWeights(const RunPlan& plan, SharedKernels& kernels) : plan_(plan), kernels_(kernels) {}
 
   void add(size_t step, int position, ValueId seen);  // `seen`: what the node reads. Steps in order
-  bool any() const { return !laid_out_.empty(); }
   int64_t bytes() const;
 
   // Into `workspace.bound`, which refers to them by its arguments.

@@ -81,8 +81,14 @@ void StepsQueue::run(Replay& replay, std::span<const size_t> changed) {
 }
 
 void StepsQueue::synchronise() {
-  thread_.synchronise();
+  std::exception_ptr failed;
+  try {
+    thread_.synchronise();
+  } catch (...) {
+    failed = std::current_exception();
+  }
   if (memory_->generation() != generation_) throw DeviceLost("the steps device lost its memory");
+  if (failed) std::rethrow_exception(failed);
 }
 
 }  // namespace hone
