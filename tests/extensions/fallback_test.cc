@@ -252,7 +252,8 @@ TEST(NoFallback, RefusesWhatIsInterpretedOnAnyDevice) {
 TEST(NoFallback, IsSaidByExplainWhichShowsTheHostsStepsOtherwise) {
   LoadedModel model;
   model.graph = encoder();
-  ExplainOptions options{.device = open_device("offset:host without gemm")};
+  ExplainOptions options;
+  options.device = open_device("offset:host without gemm");
   const std::string text = json_text(explain(model, options));
   for (const char* part : {"on_host", "copied", "offset has no gemm kernels", "on the host: "})
     EXPECT_THAT(text, HasSubstr(part));
