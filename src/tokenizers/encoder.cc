@@ -29,6 +29,12 @@ TextTokens::Place place_of(const Piece& part, bool byte_level) {
   return place;
 }
 
+// The part that is `text`, which points into the whole.
+Piece part_of(const Piece& whole, std::string_view text) {
+  const auto at = static_cast<size_t>(text.data() - whole.text.data());
+  return whole.part(at, at + text.size());
+}
+
 void add_token(const AddedToken& token, const Piece& piece, TextTokens& out) {
   out.ids.push_back(token.id);
   if (piece.origins) out.places.push_back(place_of(piece, false));
@@ -67,10 +73,8 @@ void Encoder::encode(std::string_view text, bool followed, TextTokens& out) cons
   const bool is_needed = normalizer_ && splitter_.split && splitter_.split->needs_origins();
   const AlignedText raw = AlignedText::of(text, followed || is_needed);
   const Piece whole{raw.text, raw.followed ? raw.origins.data() : nullptr, true};
-  size_t at = 0;
   for (const AddedTokenFinder::Piece& cut : raw_tokens_.cut(raw.text)) {
-    const Piece piece = whole.part(at, at + cut.text.size());
-    at += cut.text.size();
+    const Piece piece = part_of(whole, cut.text);
     if (cut.token) add_token(*cut.token, piece, out);
     else add_segment(piece, out);
   }
@@ -96,10 +100,8 @@ void Encoder::add_text(const Piece& piece, TextTokens& out) const {
     else take(part);
   };
   if (normalised_tokens_.empty()) return split(piece);
-  size_t at = 0;
   for (const AddedTokenFinder::Piece& cut : normalised_tokens_.cut(piece.text)) {
-    const Piece part = piece.part(at, at + cut.text.size());
-    at += cut.text.size();
+    const Piece part = part_of(piece, cut.text);
     if (cut.token) add_token(*cut.token, part, out);
     else split(part);
   }
