@@ -258,6 +258,12 @@ TEST(AddedTokens, OfMoreThanAThousandBytesAreRefused) {
   EXPECT_THAT(error_of([&] { Tokenizer::from_json(root.dump(), "t.json"); }), HasSubstr("1025 bytes"));
 }
 
+TEST(Tokenizer, APieceOfNoTokensHasNoneAgainWhenItIsRemembered) {
+  const Json root{{"model", {{"type", "BPE"}, {"vocab", {{"a", 0}, {"b", 1}}}, {"merges", Json::array()}}}};
+  const Tokenizer tokenizer = Tokenizer::from_json(root.dump(), "t.json");
+  for (int i = 0; i < 2; ++i) EXPECT_THAT(tokenizer.encode("x", 0), ElementsAre());
+}
+
 TEST(Words, AreTokenisedEachByItself) {
   const Tokenizer tokenizer = tokenizer_of("un ##believ ##able a");
   const std::vector<std::string> words{"a", "unbelievable", "a"};
