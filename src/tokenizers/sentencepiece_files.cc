@@ -5,6 +5,7 @@
 
 #include "base/base64.h"
 #include "base/error.h"
+#include "base/stop.h"
 #include "base/utf8.h"
 #include "tokenizers/converted_parts.h"
 #include "tokenizers/sentencepiece_model.h"
@@ -172,6 +173,7 @@ void put_merges(Conversion& c) {
   std::vector<Merge> merges;
   const Vocabulary& vocabulary = *c.json.vocabulary;
   for (size_t i = 0; i < vocabulary.size(); ++i) {
+    check_stop();
     const std::string_view text = vocabulary.entry(i).text;
     const size_t first = merges.size();
     for (size_t at = text.empty() ? 0 : utf8_length(text[0]); at < text.size(); at += utf8_length(text[at])) {

@@ -24,6 +24,10 @@ SentencePieceModel::Piece read_piece(std::string_view bytes, const std::string& 
     if (field.number == kPieceScore) piece.score = std::bit_cast<float>(static_cast<uint32_t>(field.value));
     if (field.number == kPieceType) piece.type = static_cast<SentencePieceModel::Type>(field.value);
   }
+  // Merges are found by cutting a piece in all places, in a time that is quadratic in its length.
+  constexpr size_t kLongestPiece = 1024;
+  if (piece.text.size() > kLongestPiece)
+    fail("{}: a piece has {} bytes; at most {} are accepted", source, piece.text.size(), kLongestPiece);
   if (!is_valid_utf8(piece.text)) fail("{}: a piece is not UTF-8", source);
   return piece;
 }

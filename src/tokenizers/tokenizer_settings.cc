@@ -1,10 +1,13 @@
 #include "tokenizers/tokenizer_settings.h"
 
 #include <algorithm>
+#include <limits>
+#include <unordered_map>
 
 #include "base/error.h"
 #include "base/json.h"
 #include "base/settings.h"
+#include "base/stop.h"
 #include "tokenizers/bert_normalizer.h"
 #include "tokenizers/json_parts.h"
 
@@ -147,12 +150,18 @@ void read_decoder(const Json& config, const std::string& source, TokenizerSettin
 void read_added(const Json& list, const std::string& source, TokenizerSettings& settings) {
   if (list.is_null()) return;
   if (!list.is_object()) fail("{}: holds {}; expected an object from token to number", source, list.type_name());
+  std::unordered_map<std::string, int64_t> ids;
+  for (const AddedToken& token : settings.added) ids.emplace(token.text, token.id);
+  constexpr int64_t kLargest = std::numeric_limits<int32_t>::max();
   for (const auto& [text, id] : list.items()) {
-    const auto number = json_get<int64_t>(list, text, source);
-    const auto known = std::ranges::find(settings.added, text, &AddedToken::text);
-    if (known != settings.added.end() && known->id == number) continue;
-    if (known != settings.added.end())
-      fail("{}: \"{}\" has id {}, and {} in {}", source, text, number, known->id, kTokenizerConfig);
+    check_stop();
+    const int64_t number = id.is_number_integer() ? id.get<int64_t>() : -1;
+    if (number < 0 || number > kLargest)
+      fail("{}: key \"{}\" is {}; expected an integer from 0 to {}", source, text, json_excerpt(id), kLargest);
+    const auto known = ids.find(text);
+    if (known != ids.end() && known->second == number) continue;
+    if (known != ids.end())
+      fail("{}: \"{}\" has id {}, and {} in {}", source, text, number, known->second, kTokenizerConfig);
     settings.added.push_back({.text = text, .id = number, .normalized = !is_special(settings, text)});
   }
 }
@@ -286,15 +295,22 @@ void check_end(std::optional<bool> said, const char* special, bool front, const 
 
 void apply_added(TokenizerSpec& spec, const TokenizerJson& json, const TokenizerSettings& settings,
                  const std::string& source) {
+  std::unordered_map<std::string, size_t> places;
+  for (size_t i = 0; i < spec.added.size(); ++i) places.emplace(spec.added[i].text, i);
   for (const AddedToken& token : settings.added) {
-    const auto added = std::ranges::find(spec.added, token.text, &AddedToken::text);
-    const int64_t known = added != spec.added.end() ? added->id : json.vocabulary->find(token.text);
+    check_stop();
+    const auto added = places.find(token.text);
+    const int64_t known = added != places.end() ? spec.added[added->second].id : json.vocabulary->find(token.text);
     if (known != token.id)
       fail("{}: {}: added_tokens_decoder has \"{}\" with id {}, and tokenizer.json {}; make them agree", source,
            kTokenizerConfig, token.text, token.id,
            known == Vocabulary::kAbsent ? "lacks it" : fmt::format("has {}", known));
-    if (added != spec.added.end()) *added = token;
-    else spec.added.push_back(token);
+    if (added == places.end()) {
+      places.emplace(token.text, spec.added.size());
+      spec.added.push_back(token);
+    } else {
+      spec.added[added->second] = token;
+    }
   }
 }
 
