@@ -16,10 +16,19 @@ namespace {
 using Texts = std::vector<std::string>;
 using Steps = std::vector<std::unique_ptr<DecoderStep>>;
 
+// Steps could make any size of a token, one behind the other.
 std::string replaced(std::string text, std::string_view from, std::string_view to) {
-  for (size_t at = 0; (at = text.find(from, at)) != std::string::npos; at += to.size())
-    text.replace(at, from.size(), to);
-  return text;
+  constexpr size_t kMost = size_t{1} << 24;
+  size_t at = text.find(from);
+  if (at == std::string::npos) return text;
+  std::string out;
+  size_t done = 0;
+  for (; at != std::string::npos; at = text.find(from, done)) {
+    out.append(text, done, at - done).append(to);
+    done = at + from.size();
+    if (out.size() + text.size() - done > kMost) fail("the decoder makes more than {} bytes of a token", kMost);
+  }
+  return out.append(text, done);
 }
 
 // Bytes in GPT-2's alphabet. A token with any other character is text, as added tokens are.
