@@ -2,6 +2,7 @@
 
 #include "base/stop.h"
 #include "base/utf8.h"
+#include "tokenizers/text_steps.h"
 #include "tokenizers/unicode.h"
 
 namespace hone {
@@ -84,6 +85,7 @@ void Encoder::encode(std::string_view text, bool followed, TextTokens& out) cons
 void Encoder::add_segment(const Piece& raw, TextTokens& out) const {
   if (!normalizer_) return add_text(raw, out);
   AlignedText text{.text = std::string(raw.text), .origins = {}, .followed = raw.origins != nullptr};
+  text.most = kLongestContent * (raw.text.size() + 1);
   if (text.followed) {
     text.origins.assign(raw.origins, raw.origins + raw.text.size());
     text.begin = raw.origins[0].begin;

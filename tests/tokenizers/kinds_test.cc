@@ -175,6 +175,37 @@ TEST(Normalizers, MayNotMakeTextsGrowWithoutBound) {
   EXPECT_THAT(refusal(root), HasSubstr("1025 bytes"));
 }
 
+TEST(Normalizers, AreStoppedWhileTheyMakeTooMuch) {
+  AlignedText text = AlignedText::of("ab", false);
+  text.most = 5;
+  Rewriter out(text);
+  out.copy(1);
+  out.insert("1234");
+  EXPECT_THAT(error_of([&] { out.insert("5"); }), HasSubstr("makes more than 5 bytes"));
+  EXPECT_THAT(error_of([&] { out.put('5', 1); }), HasSubstr("makes more than 5 bytes"));
+  EXPECT_THAT(error_of([&] { out.copy(1); }), HasSubstr("makes more than 5 bytes"));
+}
+
+TEST(Decoding, MayNotMakeATokenGrowWithoutBound) {
+  Json root = bpe();
+  const Json grow{{"type", "Replace"}, {"pattern", {{"String", "a"}}}, {"content", std::string(1000, 'a')}};
+  root["decoder"] = {{"type", "Sequence"}, {"decoders", Json::array({grow, grow, grow})}};
+  EXPECT_THAT(error_of([&] { tokenizer_of(root).decode(std::vector<int64_t>{1}, false); }),
+              HasSubstr("the decoder makes more than 16777216 bytes of a token"));
+  root["decoder"] = {{"type", "Replace"}, {"pattern", {{"String", "a"}}}, {"content", "aa"}};
+  EXPECT_EQ(tokenizer_of(root).decode(std::vector<int64_t>{1, 4, 2}, false), "aaaabb");
+}
+
+TEST(PostProcessors, PutAFewThousandTokensAroundAtMost) {
+  Json root = bpe();
+  root["post_processor"] = {{"type", "TemplateProcessing"},
+                            {"single", Json::array({Json{{"SpecialToken", {{"id", "x"}, {"type_id", 0}}}},
+                                                    Json{{"Sequence", {{"id", "A"}, {"type_id", 0}}}}})},
+                            {"pair", nullptr},
+                            {"special_tokens", {{"x", {{"ids", std::vector<int64_t>(4097, 1)}}}}}};
+  EXPECT_THAT(refusal(root), HasSubstr("puts more than 4096 tokens around"));
+}
+
 TEST(Charsmap, PathsThatLeadBackEnd) {
   std::vector<uint32_t> units(512);
   units[0] = 256 << 10;
