@@ -211,6 +211,8 @@ Tokenizer::Parts::Parts(const TokenizerJson& json, const TokenizerSettings& sett
   const TokenizerDef& kind = tokenizer_kind(json.root, from);
   auto normalizer = read_normalizer(member(json.root, "normalizer"), from + ": normalizer");
   PreTokenizers splitter = read_pre_tokenizer(member(json.root, "pre_tokenizer"), from + ": pre_tokenizer");
+  if (splitter.byte_level && std::string_view(kind.name) != "byte_bpe")
+    fail("{}: pre_tokenizer: ByteLevel with a model of kind {} is not supported", from, kind.name);
   encoder = std::make_unique<Encoder>(std::move(normalizer), std::move(splitter), kind.read(json, from), spec.added);
   check_ids(json, spec, from);
   spec.vocabulary_size = count_tokens(json, spec);
