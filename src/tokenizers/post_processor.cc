@@ -89,16 +89,21 @@ void read_byte_level(const Json& json, PostProcessor& out, const std::string& so
   read_trimming(json, out, source);
 }
 
-void read_into(const Json& json, PostProcessor& out, const std::string& source) {
+// `putting`: the processor that puts tokens around, or empty. The library lets several do so, one around the other.
+void read_into(const Json& json, PostProcessor& out, std::string& putting, const std::string& source) {
   const std::string type = type_of(json, source);
   const std::string place = fmt::format("{}: {}", source, type);
+  if (type == "TemplateProcessing" || type == "BertProcessing" || type == "RobertaProcessing") {
+    if (!putting.empty()) fail("{}: {} and {} both put tokens around, which is not supported", source, putting, type);
+    putting = type;
+  }
   if (type == "TemplateProcessing") return read_template(json, out, place);
   if (type == "BertProcessing") return read_bert(json, out, place);
   if (type == "RobertaProcessing") return read_roberta(json, out, place);
   if (type == "ByteLevel") return read_byte_level(json, out, place);
   if (type == "Sequence") {
     check_keys(json, {{"type"}, {"processors"}}, place);
-    for (const Json& each : json_get<Json>(json, "processors", place)) read_into(each, out, place);
+    for (const Json& each : json_get<Json>(json, "processors", place)) read_into(each, out, putting, place);
     return;
   }
   if (!type.empty())
@@ -117,7 +122,8 @@ std::vector<PairPart> bert_pair(int64_t cls, int64_t sep) {
 
 PostProcessor read_post_processor(const Json& json, const std::string& source) {
   PostProcessor out;
-  read_into(json, out, source);
+  std::string putting;
+  read_into(json, out, putting, source);
   return out;
 }
 
