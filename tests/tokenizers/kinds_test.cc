@@ -96,6 +96,22 @@ TEST(ByteBpe, WordsThatAreTokensAreTakenWholeWhereMergesAreIgnored) {
   EXPECT_THAT(tokenizer_of(root).encode("cab", 0), ElementsAre(9));
 }
 
+TEST(ByteBpe, BytesWithoutATokenAreNoMatterForByteFallback) {
+  Json root = bpe();
+  root["pre_tokenizer"] = {{"type", "ByteLevel"}, {"add_prefix_space", false}};
+  root["model"]["byte_fallback"] = true;
+  EXPECT_THAT(refusal(root), HasSubstr("byte_fallback with ByteLevel is not supported where a byte has no token"));
+}
+
+TEST(ByteBpe, IsKnownByAByteLevelHoweverDeep) {
+  Json root = bpe();
+  const Json byte_level{{"type", "ByteLevel"}, {"add_prefix_space", false}};
+  const Json inner{{"type", "Sequence"}, {"pretokenizers", Json::array({byte_level})}};
+  root["pre_tokenizer"] = {{"type", "Sequence"}, {"pretokenizers", Json::array({inner})}};
+  root["model"]["vocab"]["Ã"] = 9;  // the letter of the byte C3
+  EXPECT_THAT(tokenizer_of(root).encode("é", 0), ElementsAre(9, 0));
+}
+
 Json unigram() {
   return {{"model",
            {{"type", "Unigram"},
@@ -112,6 +128,8 @@ TEST(Unigram, TheLargestSumOfScoresWins) {
 
 TEST(Unigram, VocabularyAndScoresMustGoTogether) {
   Json root = unigram();
+  root["model"]["unk_id"] = int64_t{1} << 32;
+  EXPECT_THAT(refusal(root), HasSubstr("unk_id is 4294967296, and there are 5 tokens"));
   root["model"]["unk_id"] = 5;
   EXPECT_THAT(refusal(root), HasSubstr("unk_id is 5, and there are 5 tokens"));
   root["model"]["unk_id"] = nullptr;
@@ -196,6 +214,24 @@ TEST(Decoding, MayNotMakeATokenGrowWithoutBound) {
   EXPECT_EQ(tokenizer_of(root).decode(std::vector<int64_t>{1, 4, 2}, false), "aaaabb");
 }
 
+TEST(Unigram, DoesNotStandBehindAByteLevel) {
+  Json root = unigram();
+  root["pre_tokenizer"] = {{"type", "ByteLevel"}, {"add_prefix_space", false}};
+  EXPECT_THAT(refusal(root), HasSubstr("pre_tokenizer: ByteLevel with a model of kind unigram is not supported"));
+}
+
+TEST(PostProcessors, ThatBothPutTokensAroundAreRefused) {
+  Json root = bpe();
+  const Json bert{{"type", "BertProcessing"}, {"cls", {"a", 1}}, {"sep", {"b", 2}}};
+  const Json bytes{{"type", "ByteLevel"}};
+  root["post_processor"] = {{"type", "Sequence"}, {"processors", Json::array({bytes, bert})}};
+  EXPECT_THAT(tokenizer_of(root).encode("c", 0), ElementsAre(1, 3, 2));
+  Json roberta = bert;
+  roberta["type"] = "RobertaProcessing";
+  root["post_processor"]["processors"].push_back(roberta);
+  EXPECT_THAT(refusal(root), HasSubstr("BertProcessing and RobertaProcessing both put tokens around"));
+}
+
 TEST(PostProcessors, PutAFewThousandTokensAroundAtMost) {
   Json root = bpe();
   root["post_processor"] = {{"type", "TemplateProcessing"},
@@ -250,6 +286,28 @@ TEST(Decoding, IdsThatAreNoTokensAreErrors) {
   for (const int64_t id : {int64_t{-1}, int64_t{9}, int64_t{1} << 40})
     EXPECT_THAT(error_of([&] { tokenizer.decode(std::vector{id}, false); }),
                 HasSubstr("is the id of no token; there are 9"));
+}
+
+TEST(Decoding, StepsThatNeedTokensMayNotStandBehindAWholeText) {
+  for (const Json& whole : {Json{{"type", "Fuse"}}, Json{{"type", "ByteLevel"}}}) {
+    Json root = bpe();
+    const auto error = [&](const Json& behind) {
+      root["decoder"] = {{"type", "Sequence"}, {"decoders", Json::array({whole, behind})}};
+      return error_of([&] { tokenizer_of(root).decode(std::vector<int64_t>{1}, false); });
+    };
+    EXPECT_THAT(error(Json{{"type", "Replace"}, {"pattern", {{"String", "ab"}}}, {"content", "c"}}),
+                HasSubstr("type \"Replace\" behind Fuse or ByteLevel"));
+    EXPECT_THAT(error(Json{{"type", "WordPiece"}}), HasSubstr("type \"WordPiece\" behind Fuse or ByteLevel"));
+    EXPECT_EQ(error(Json{{"type", "Fuse"}}), "");
+    EXPECT_EQ(error(Json{{"type", "Strip"}, {"content", "a"}, {"start", 1}}), "");
+  }
+}
+
+TEST(Decoding, SchemesThatAreNotKnownAreRefused) {
+  Json root = bpe();
+  root["decoder"] = {{"type", "Metaspace"}, {"prepend_scheme", "sometimes"}};
+  EXPECT_THAT(error_of([&] { tokenizer_of(root).decode(std::vector<int64_t>{1}, false); }),
+              HasSubstr("prepend_scheme \"sometimes\"; expected always, first or never"));
 }
 
 TEST(Truncation, OnTheLeftKeepsTheEnd) {
