@@ -141,6 +141,7 @@ void read_decoder(const Json& config, const std::string& source, TokenizerSettin
       fail("{}: no number of a token", place);
     if (!item.is_object()) fail("{}: is {}; expected an object", place, json_excerpt(item));
     AddedToken token = token_of(item, place);
+    if (member(item, "normalized").is_null()) token.normalized = !token.special;
     token.id = std::stoll(id);
     settings.added.push_back(std::move(token));
   }
@@ -162,7 +163,8 @@ void read_added(const Json& list, const std::string& source, TokenizerSettings& 
     if (known != ids.end() && known->second == number) continue;
     if (known != ids.end())
       fail("{}: \"{}\" has id {}, and {} in {}", source, text, number, known->second, kTokenizerConfig);
-    settings.added.push_back({.text = text, .id = number, .normalized = !is_special(settings, text)});
+    const bool special = is_special(settings, text);
+    settings.added.push_back({.text = text, .id = number, .normalized = !special, .special = special});
   }
 }
 
@@ -244,6 +246,7 @@ TokenizerSettings read_tokenizer_settings(const std::map<std::string, std::strin
     settings.truncate_left = is_left(config, "truncation_side");
     read_specials(config, of_config, settings);
     read_decoder(config, of_config, settings);
+    settings.decoded = settings.added.size();
   }
   if (const Json map = read(kSpecialTokensMap); map.is_object()) read_specials(map, of(kSpecialTokensMap), settings);
   read_added(read(kAddedTokens), of(kAddedTokens), settings);
@@ -297,18 +300,20 @@ void apply_added(TokenizerSpec& spec, const TokenizerJson& json, const Tokenizer
                  const std::string& source) {
   std::unordered_map<std::string, size_t> places;
   for (size_t i = 0; i < spec.added.size(); ++i) places.emplace(spec.added[i].text, i);
-  for (const AddedToken& token : settings.added) {
+  for (size_t i = 0; i < settings.added.size(); ++i) {
     check_stop();
+    const AddedToken& token = settings.added[i];
+    const bool is_decoded = i < settings.decoded;
     const auto added = places.find(token.text);
     const int64_t known = added != places.end() ? spec.added[added->second].id : json.vocabulary->find(token.text);
     if (known != token.id)
-      fail("{}: {}: added_tokens_decoder has \"{}\" with id {}, and tokenizer.json {}; make them agree", source,
-           kTokenizerConfig, token.text, token.id,
+      fail("{}: {}: \"{}\" has id {}, and tokenizer.json {}; make them agree", source,
+           is_decoded ? "tokenizer_config.json: added_tokens_decoder" : kAddedTokens, token.text, token.id,
            known == Vocabulary::kAbsent ? "lacks it" : fmt::format("has {}", known));
     if (added == places.end()) {
       places.emplace(token.text, spec.added.size());
       spec.added.push_back(token);
-    } else {
+    } else if (is_decoded) {  // added_tokens.json says less than tokenizer.json does
       spec.added[added->second] = token;
     }
   }
