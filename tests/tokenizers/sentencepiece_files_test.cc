@@ -68,5 +68,44 @@ TEST(SentencePieceFiles, PiecesMayBeAThousandBytesLong) {
               HasSubstr("a piece has 1025 bytes; at most 1024 are accepted"));
 }
 
+TEST(SentencePieceFiles, ControlAndUserDefinedPiecesAreAddedTokens) {
+  std::vector<TestPiece> pieces = kLlama;
+  pieces.push_back({"<c>", 0, 3});
+  pieces.push_back({"ba", 0, 4});
+  const Tokenizer tokenizer = opened("LlamaTokenizer", model_of(pieces, kBpe, 0));
+  const AddedToken *control = added(tokenizer.spec(), "<c>"), *defined = added(tokenizer.spec(), "ba");
+  ASSERT_TRUE(control && defined);
+  EXPECT_TRUE(control->special && !control->normalized);
+  EXPECT_TRUE(!defined->special && !defined->normalized);
+  EXPECT_FALSE(added(tokenizer.spec(), "ab"));
+}
+
+TEST(SentencePieceFiles, UnigramModelsFallBackToNoBytes) {
+  const std::vector<TestPiece> pieces{{"[PAD]", 0, 3}, {"[CLS]", 0, 3}, {"[SEP]", 0, 3},
+                                      {"[UNK]", 0, 2}, {"▁", -1},       {"a", -1}};  // and no <0x..>
+  const Tokenizer tokenizer = opened("DebertaV2Tokenizer", model_of(pieces, kUnigram, 3, true));
+  EXPECT_THAT(tokenizer.encode("ax", 0), ElementsAre(1, 4, 5, 3, 2));
+}
+
+TEST(SentencePieceFiles, DebertasMaskIsAddedWhereTheFileLacksIt) {
+  const std::vector<TestPiece> pieces{{"[PAD]", 0, 3}, {"[CLS]", 0, 3}, {"[SEP]", 0, 3},
+                                      {"[UNK]", 0, 2}, {"▁", -1},       {"a", -1}};
+  const TokenizerSpec spec = opened("DebertaV2Tokenizer", model_of(pieces, kUnigram, 3)).spec();
+  const AddedToken *mask = added(spec, "[MASK]"), *unknown = added(spec, "[UNK]");
+  ASSERT_TRUE(mask && unknown);
+  EXPECT_EQ(mask->id, 6);
+  EXPECT_TRUE(mask->special && unknown->special);
+  EXPECT_EQ(spec.pad_id, 0);
+}
+
+TEST(SentencePieceFiles, ScoresAreFinite) {
+  for (const float score : {std::numeric_limits<float>::infinity(), std::numeric_limits<float>::quiet_NaN()}) {
+    std::vector<TestPiece> pieces = kLlama;
+    pieces.back().score = score;
+    EXPECT_THAT(error_of([&] { opened("LlamaTokenizer", model_of(pieces, kBpe, 0)); }),
+                HasSubstr("the score of piece 5, \"ab\""));
+  }
+}
+
 }  // namespace
 }  // namespace hone
