@@ -330,6 +330,27 @@ TEST(TokenizerJsonText, IsReadAsParseJsonReadsIt) {
   }
 }
 
+TEST(TokenizerJsonText, NumbersThatAreTooLargeAreRefused) {
+  EXPECT_THAT(error_of([] { read_tokenizer_json(R"({"a": 1e999})", "t"); }),
+              HasSubstr("the number 1e999 is too large"));
+  EXPECT_EQ(read_tokenizer_json(R"({"a": 1e-999})", "t").root, parse_json(R"({"a": 0.0})", "t"));
+}
+
+TEST(ByteBpeFiles, AVocabularyIsOneObject) {
+  const auto opened = [](const std::string& vocabulary) {
+    return error_of([&] {
+      Tokenizer::from_files({{"vocab.json", vocabulary},
+                             {"merges.txt", ""},
+                             {"tokenizer_config.json", R"({"tokenizer_class": "GPT2Tokenizer"})"}},
+                            "m");
+    });
+  };
+  EXPECT_EQ(opened(R"({"a": 0, "<|endoftext|>": 1})"), "");
+  for (const char* more :
+       {R"({"a": 0}, "byte_fallback": true)", R"({"a": 0}}, "padding": {"pad_id": 0)", R"([["a", 0]])", "null"})
+    EXPECT_THAT(opened(more), HasSubstr("m: vocab.json: is not one JSON object")) << more;
+}
+
 TEST(Base64, IsReadAndWritten) {
   for (const std::string bytes : {"", "a", "ab", "abc", "\xff\x00\x10\x80"})
     EXPECT_EQ(from_base64(to_base64(bytes)), bytes);
