@@ -129,7 +129,8 @@ void write_companions(const LoadedModel& model, const fs::path& folder) {
   const auto stated = model.files.find(kTokenizerConfig);
   Json settings = stated == model.files.end() ? Json::object() : parse_json(stated->second, stated->first);
   settings["model_max_length"] = length;
-  if (const auto lowercase = model.graph.metadata.find("tokenizer.lowercase"); lowercase != model.graph.metadata.end())
+  if (const auto lowercase = model.graph.metadata.find("tokenizer.lowercase");
+      lowercase != model.graph.metadata.end() && model.files.contains(kVocabTxt))
     settings["do_lower_case"] = lowercase->second == "true";
   write_file((folder / kTokenizerConfig).string(), settings.dump(2));
 }

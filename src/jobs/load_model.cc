@@ -39,7 +39,8 @@ LoadedModel load_folder(const std::string& path, const std::vector<std::string>&
   if (tokenizer.vocabulary.empty()) return model;
   model.files.insert(tokenizer.vocabulary.begin(), tokenizer.vocabulary.end());
   model.files.insert(tokenizer.settings.begin(), tokenizer.settings.end());
-  model.graph.metadata["tokenizer.lowercase"] = tokenizer.lowercase ? "true" : "false";
+  if (tokenizer.vocabulary.contains(kVocabTxt))  // other files say it themselves
+    model.graph.metadata["tokenizer.lowercase"] = tokenizer.lowercase ? "true" : "false";
   if (tokenizer.max_length > 0) model.graph.metadata["tokenizer.max_length"] = std::to_string(tokenizer.max_length);
   return model;
 }

@@ -68,10 +68,16 @@ void refuse_source_as_output(const std::string& path, const LoadedModel& source)
   }
 }
 
+// Its vocab.txt is not read as those of other classes are.
+bool is_mpnet(const std::map<std::string, std::string>& files, const std::string& source) {
+  return read_tokenizer_settings(files, source).tokenizer_class == "MPNetTokenizer";
+}
+
 // Metadata of ONNX is text, and config.json stays behind, which may name the class of older files of a tokenizer: those
 // go as the tokenizer.json that they stand for.
 Graph with_tokenizer(Graph graph, const std::map<std::string, std::string>& files) {
-  const bool is_older = has_tokenizer(files) && !files.contains(kTokenizerJson) && !files.contains(kVocabTxt);
+  const bool is_older = has_tokenizer(files) && !files.contains(kTokenizerJson) &&
+                        (!files.contains(kVocabTxt) || is_mpnet(files, graph.name));
   const auto is_vocabulary = [](const std::string& name) {
     return std::ranges::any_of(kTokenizerSets,
                                [&](const auto& set) { return name == set[0] || (set[1] && name == set[1]); });

@@ -1,18 +1,16 @@
 #include "tokenizers/added_tokens.h"
 
-#include <algorithm>
-
 #include "base/stop.h"
 #include "tokenizers/unicode.h"
 
 namespace hone {
 namespace {
 
-// Start of the white space that ends text[0, end).
-size_t space_before(std::string_view text, size_t end) {
-  while (end > 0) {
+// Start of the white space that ends text[0, end), at `from` or later.
+size_t space_before(std::string_view text, size_t end, size_t from) {
+  while (end > from) {
     size_t start = end - 1;
-    while (start > 0 && (static_cast<unsigned char>(text[start]) & 0xc0) == 0x80) --start;
+    while (start > from && (static_cast<unsigned char>(text[start]) & 0xc0) == 0x80) --start;
     if (!is_whitespace(decode_utf8(text.substr(start, end - start)).front())) break;
     end = start;
   }
@@ -56,21 +54,25 @@ const AddedToken* AddedTokenFinder::token_at(std::string_view rest) const {
 
 std::vector<AddedTokenFinder::Piece> AddedTokenFinder::cut(std::string_view text) const {
   std::vector<Piece> pieces;
-  size_t done = 0;  // everything before is in a piece
+  size_t done = 0;  // the end of the last piece
   for (size_t at = 0; at < text.size();) {
-    const AddedToken* token = starts_[static_cast<unsigned char>(text[at])] ? token_at(text.substr(at)) : nullptr;
-    if (!token) {
+    if (!starts_[static_cast<unsigned char>(text[at])]) {
       ++at;
       continue;
     }
     check_stop();
+    const AddedToken* token = token_at(text.substr(at));
+    if (!token) {
+      ++at;
+      continue;
+    }
     if (token->single_word && !stands_alone(text, at, at + token->text.size())) {
       at += token->text.size();
       continue;
     }
-    const size_t begin = token->lstrip ? std::max(space_before(text, at), done) : std::max(at, done);
+    const size_t begin = token->lstrip ? space_before(text, at, done) : at;
     at += token->text.size();
-    const size_t end = token->rstrip ? space_after(text, at) : std::max(at, done);
+    const size_t end = token->rstrip ? space_after(text, at) : at;
     if (begin > done) pieces.push_back({text.substr(done, begin - done)});
     pieces.push_back({text.substr(begin, end - begin), token});
     done = end;

@@ -22,7 +22,8 @@ class AddedTokenFinder {
     const AddedToken* token = nullptr;  // nullptr: text between tokens
   };
   // The text, valid UTF-8, in pieces from left to right; where several tokens start, the longest counts, and of equal
-  // ones the first. White space that a token takes along (lstrip, rstrip) belongs to its piece.
+  // ones the first. White space that a token takes along (lstrip, rstrip) belongs to its piece; another token within
+  // that space has its own piece besides, so that pieces may overlap. None is empty.
   std::vector<Piece> cut(std::string_view text) const;
 
  private:

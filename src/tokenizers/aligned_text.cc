@@ -31,6 +31,10 @@ AlignedText AlignedText::of(std::string_view bytes, bool followed) {
 
 Origin Rewriter::last() const { return at_ == 0 ? Origin{text_.begin, text_.begin} : text_.origins[at_ - 1]; }
 
+void check_room(const AlignedText& text, size_t bytes) {
+  if (bytes > text.most) fail("the normalizer makes more than {} bytes of a text", text.most);
+}
+
 void Rewriter::skip(size_t characters) {
   for (; characters > 0 && at_ < text_.text.size(); --characters) at_ += utf8_length(text_.text[at_]);
 }
@@ -38,6 +42,7 @@ void Rewriter::skip(size_t characters) {
 void Rewriter::put(char32_t c, int change) {
   const size_t before = written_.size();
   append_utf8(written_, c);
+  check_room(text_, written_.size());
   if (text_.followed) {
     const bool replaces = change <= 0 && at_ < text_.text.size();
     origins_.insert(origins_.end(), written_.size() - before, replaces ? text_.origins[at_] : last());
@@ -46,11 +51,13 @@ void Rewriter::put(char32_t c, int change) {
 }
 
 void Rewriter::insert(std::string_view text) {
+  check_room(text_, written_.size() + text.size());
   written_ += text;
   if (text_.followed) origins_.insert(origins_.end(), text.size(), last());
 }
 
 void Rewriter::copy(size_t bytes) {
+  check_room(text_, written_.size() + bytes);
   written_.append(text_.text, at_, bytes);
   if (text_.followed) {
     const auto from = text_.origins.begin() + static_cast<int64_t>(at_);

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <limits>
 #include <span>
 #include <string>
 #include <string_view>
@@ -19,11 +20,15 @@ struct AlignedText {
   std::string text;             // valid UTF-8
   std::vector<Origin> origins;  // of each byte; empty where they are not followed
   bool followed = false;
-  uint32_t begin = 0;  // of the original
+  uint32_t begin = 0;                                // of the original
+  size_t most = std::numeric_limits<size_t>::max();  // bytes that steps may make of it
 
   // The bytes as they are. Those that are no UTF-8 are read as U+FFFD, whose origin they are.
   static AlignedText of(std::string_view bytes, bool followed);
 };
+
+// Throws Error where so many bytes are more than a text may have.
+void check_room(const AlignedText& text, size_t bytes);
 
 // A part of a text that is tokenised by itself.
 struct Piece {
@@ -36,7 +41,7 @@ struct Piece {
   }
 };
 
-// Writes a text anew, character by character from its start.
+// Writes a text anew, character by character from its start. Throws Error when it becomes longer than its `most`.
 class Rewriter {
  public:
   explicit Rewriter(AlignedText& text) : text_(text) { written_.reserve(text.text.size() + 16); }

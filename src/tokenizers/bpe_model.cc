@@ -53,6 +53,12 @@ void read_merges(const TokenizerJson& json, BpeParts& parts, const std::string& 
   }
 }
 
+// The pre-tokenizer is ByteLevel, or has it among its steps.
+bool has_byte_level(const Json& splitter) {
+  const Json& steps = member(splitter, "pretokenizers");
+  return member(splitter, "type") == "ByteLevel" || (steps.is_array() && std::ranges::any_of(steps, has_byte_level));
+}
+
 }  // namespace
 
 BpeParts read_bpe(const TokenizerJson& json, const std::string& source) {
@@ -92,11 +98,6 @@ bool is_bpe(const Json& root) {
   return member(model, "type") == "BPE";
 }
 
-bool is_byte_level(const Json& root) {
-  const auto is_it = [](const Json& part) { return member(part, "type") == "ByteLevel"; };
-  const Json& splitter = member(root, "pre_tokenizer");
-  const Json& steps = member(splitter, "pretokenizers");
-  return is_it(splitter) || (steps.is_array() && std::ranges::any_of(steps, is_it));
-}
+bool is_byte_level(const Json& root) { return has_byte_level(member(root, "pre_tokenizer")); }
 
 }  // namespace hone

@@ -14,7 +14,11 @@ namespace {
 
 // {"model": {"type": "BPE", "vocab": <vocab.json>}}, so that the vocabulary is read as that of a tokenizer.json.
 TokenizerJson read_vocabulary(const std::string& vocabulary, const std::string& source) {
-  return read_tokenizer_json("{\"model\": {\"type\": \"BPE\", \"vocab\": " + vocabulary + "}}", source);
+  TokenizerJson json = read_tokenizer_json("{\"model\": {\"type\": \"BPE\", \"vocab\": " + vocabulary + "}}", source);
+  const Json& model = member(json.root, "model");  // a text that closes it could say more
+  if (json.root.size() != 1 || model.size() != 2 || !member(model, "vocab").is_object())
+    fail("{}: is not one JSON object from token to number", source);
+  return json;
 }
 
 // A pair a line, behind a line that says the version.

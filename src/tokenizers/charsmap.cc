@@ -120,6 +120,7 @@ void Charsmap::apply(AlignedText& text) const {
   const auto take = [&](std::string_view part) {
     const char* to = replacement(part);
     if (to) replace(changes, part, to), is_modified = true;
+    check_room(text, changes.size());
     return to != nullptr;
   };
   for (size_t at = 0; at < source.size();) {

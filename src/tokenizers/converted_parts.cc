@@ -1,10 +1,12 @@
 #include "tokenizers/converted_parts.h"
 
 #include <algorithm>
+#include <unordered_map>
 
 #include <fmt/ranges.h>
 
 #include "base/error.h"
+#include "tokenizers/json_parts.h"
 
 namespace hone {
 namespace {
@@ -25,10 +27,11 @@ AddedToken special_token(const TokenizerSettings& settings, const char* key, con
 void put_added_tokens(TokenizerJson& json, const std::vector<AddedToken>& specials, const TokenizerSettings& settings,
                       const std::string& source) {
   std::vector<AddedToken> all;
+  std::unordered_map<std::string, size_t> places;
   const auto put = [&](const AddedToken& token) {
-    const auto same = std::ranges::find(all, token.text, &AddedToken::text);
-    if (same == all.end()) all.push_back(token);
-    else *same = token;
+    const auto [known, is_new] = places.emplace(token.text, all.size());
+    if (is_new) all.push_back(token);
+    else all[known->second] = token;
   };
   for (AddedToken token : specials)
     if (token.id = json.vocabulary->find(token.text); token.id != Vocabulary::kAbsent) put(token);
@@ -44,7 +47,8 @@ void put_added_tokens(TokenizerJson& json, const std::vector<AddedToken>& specia
 }
 
 int64_t id_of(const TokenizerJson& json, const std::string& text) {
-  for (const Json& token : json.root.value("added_tokens", Json::array()))
+  const Json& added = member(json.root, "added_tokens");
+  for (const Json& token : added)
     if (token["content"] == text) return token["id"].get<int64_t>();
   return json.vocabulary->find(text);
 }

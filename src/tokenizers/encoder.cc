@@ -2,6 +2,7 @@
 
 #include "base/stop.h"
 #include "base/utf8.h"
+#include "tokenizers/text_steps.h"
 #include "tokenizers/unicode.h"
 
 namespace hone {
@@ -27,6 +28,12 @@ TextTokens::Place place_of(const Piece& part, bool byte_level) {
     place.trailing = blank ? place.trailing + 1 : 0;
   }
   return place;
+}
+
+// The part that is `text`, which points into the whole.
+Piece part_of(const Piece& whole, std::string_view text) {
+  const auto at = static_cast<size_t>(text.data() - whole.text.data());
+  return whole.part(at, at + text.size());
 }
 
 void add_token(const AddedToken& token, const Piece& piece, TextTokens& out) {
@@ -67,10 +74,8 @@ void Encoder::encode(std::string_view text, bool followed, TextTokens& out) cons
   const bool is_needed = normalizer_ && splitter_.split && splitter_.split->needs_origins();
   const AlignedText raw = AlignedText::of(text, followed || is_needed);
   const Piece whole{raw.text, raw.followed ? raw.origins.data() : nullptr, true};
-  size_t at = 0;
   for (const AddedTokenFinder::Piece& cut : raw_tokens_.cut(raw.text)) {
-    const Piece piece = whole.part(at, at + cut.text.size());
-    at += cut.text.size();
+    const Piece piece = part_of(whole, cut.text);
     if (cut.token) add_token(*cut.token, piece, out);
     else add_segment(piece, out);
   }
@@ -80,6 +85,7 @@ void Encoder::encode(std::string_view text, bool followed, TextTokens& out) cons
 void Encoder::add_segment(const Piece& raw, TextTokens& out) const {
   if (!normalizer_) return add_text(raw, out);
   AlignedText text{.text = std::string(raw.text), .origins = {}, .followed = raw.origins != nullptr};
+  text.most = kLongestContent * (raw.text.size() + 1);
   if (text.followed) {
     text.origins.assign(raw.origins, raw.origins + raw.text.size());
     text.begin = raw.origins[0].begin;
@@ -96,10 +102,8 @@ void Encoder::add_text(const Piece& piece, TextTokens& out) const {
     else take(part);
   };
   if (normalised_tokens_.empty()) return split(piece);
-  size_t at = 0;
   for (const AddedTokenFinder::Piece& cut : normalised_tokens_.cut(piece.text)) {
-    const Piece part = piece.part(at, at + cut.text.size());
-    at += cut.text.size();
+    const Piece part = part_of(piece, cut.text);
     if (cut.token) add_token(*cut.token, part, out);
     else split(part);
   }

@@ -1,8 +1,10 @@
 #include "tokenizers/post_processor.h"
 
 #include <algorithm>
+#include <unordered_map>
 
 #include "base/error.h"
+#include "base/stop.h"
 #include "tokenizers/json_parts.h"
 
 namespace hone {
@@ -14,7 +16,11 @@ std::vector<PairPart> read_parts(const Json& list, const Json& specials, std::st
                                  const std::string& source) {
   std::vector<PairPart> parts;
   std::string order;
+  std::unordered_map<std::string_view, const Json*> tokens;  // by name
+  if (specials.is_object())
+    for (const auto& [name, token] : specials.get_ref<const Json::object_t&>()) tokens.emplace(name, &token);
   for (const Json& item : list) {
+    check_stop();
     const bool is_text = item.contains("Sequence");
     const Json part = json_get<Json>(item, is_text ? "Sequence" : "SpecialToken", source);
     const auto name = json_get<std::string>(part, "id", source);
@@ -24,7 +30,12 @@ std::vector<PairPart> read_parts(const Json& list, const Json& specials, std::st
       parts.push_back({name == "A" ? PairPart::kFirst : PairPart::kSecond, type});
       continue;
     }
-    const auto ids = json_get<std::vector<int64_t>>(json_get<Json>(specials, name, source), "ids", source);
+    const auto token = tokens.find(name);
+    const auto ids = json_get<std::vector<int64_t>>(
+        token == tokens.end() ? json_get<Json>(specials, name, source) : *token->second, "ids", source);
+    constexpr size_t kMostParts = 4096;
+    if (parts.size() + ids.size() > kMostParts)
+      fail("{}: the template for a {} puts more than {} tokens around", source, what, kMostParts);
     for (const int64_t id : ids) {
       if (id < 0) fail("{}: the token \"{}\" has id {}", source, name, id);
       parts.push_back({id, type});
@@ -78,16 +89,21 @@ void read_byte_level(const Json& json, PostProcessor& out, const std::string& so
   read_trimming(json, out, source);
 }
 
-void read_into(const Json& json, PostProcessor& out, const std::string& source) {
+// `putting`: the processor that puts tokens around, or empty. The library lets several do so, one around the other.
+void read_into(const Json& json, PostProcessor& out, std::string& putting, const std::string& source) {
   const std::string type = type_of(json, source);
   const std::string place = fmt::format("{}: {}", source, type);
+  if (type == "TemplateProcessing" || type == "BertProcessing" || type == "RobertaProcessing") {
+    if (!putting.empty()) fail("{}: {} and {} both put tokens around, which is not supported", source, putting, type);
+    putting = type;
+  }
   if (type == "TemplateProcessing") return read_template(json, out, place);
   if (type == "BertProcessing") return read_bert(json, out, place);
   if (type == "RobertaProcessing") return read_roberta(json, out, place);
   if (type == "ByteLevel") return read_byte_level(json, out, place);
   if (type == "Sequence") {
     check_keys(json, {{"type"}, {"processors"}}, place);
-    for (const Json& each : json_get<Json>(json, "processors", place)) read_into(each, out, place);
+    for (const Json& each : json_get<Json>(json, "processors", place)) read_into(each, out, putting, place);
     return;
   }
   if (!type.empty())
@@ -106,7 +122,8 @@ std::vector<PairPart> bert_pair(int64_t cls, int64_t sep) {
 
 PostProcessor read_post_processor(const Json& json, const std::string& source) {
   PostProcessor out;
-  read_into(json, out, source);
+  std::string putting;
+  read_into(json, out, putting, source);
   return out;
 }
 

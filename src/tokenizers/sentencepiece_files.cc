@@ -1,10 +1,12 @@
 #include "tokenizers/sentencepiece_files.h"
 
 #include <algorithm>
+#include <cmath>
 #include <vector>
 
 #include "base/base64.h"
 #include "base/error.h"
+#include "base/stop.h"
 #include "base/utf8.h"
 #include "tokenizers/converted_parts.h"
 #include "tokenizers/sentencepiece_model.h"
@@ -18,12 +20,13 @@ using Type = SentencePieceModel::Type;
 // What is put together: the model of the file, and the tokenizer.json that grows.
 struct Conversion {
   const SentencePieceModel& model;
-  const TokenizerSettings& settings;
+  TokenizerSettings settings;
   const std::string& source;
   TokenizerJson json;
 
   void add(const std::string& text, double score) {
     const auto id = std::ssize(json.scores);
+    if (!std::isfinite(score)) fail("{}: the score of piece {}, \"{}\", is {}", source, id, text, score);
     if (!json.vocabulary->add(text, id)) fail("{}: piece {}, \"{}\", is there twice", source, id, text);
     json.scores.push_back(score);
   }
@@ -31,6 +34,22 @@ struct Conversion {
     for (size_t i = from; i < model.pieces.size(); ++i) add(model.pieces[i].text, model.pieces[i].score);
   }
   AddedToken special(const char* key, const char* usual) const { return special_token(settings, key, usual); }
+
+  // A token of no piece, with the id behind all others.
+  void put_behind(AddedToken token) {
+    token.id = json.vocabulary->largest_id() + 1;
+    for (const AddedToken& other : settings.added) token.id = std::max(token.id, other.id + 1);
+    settings.added.push_back(std::move(token));
+  }
+  // Pieces that are cut out of texts are added tokens, as are those of the class and of the settings.
+  void put_added(const std::vector<AddedToken>& specials) {
+    std::vector<AddedToken> tokens;
+    for (const Piece& piece : model.pieces)
+      if (piece.type == Type::control || piece.type == Type::user_defined)
+        if (!piece.text.empty()) tokens.push_back({.text = piece.text, .special = piece.type == Type::control});
+    tokens.insert(tokens.end(), specials.begin(), specials.end());
+    put_added_tokens(json, tokens, settings, source);
+  }
 };
 
 Json replace(const char* kind, const char* pattern, const char* content) {
@@ -53,7 +72,8 @@ void put_unigram(Conversion& c, int64_t unknown, std::vector<Json> normalizers) 
   const char* scheme = c.settings.add_prefix_space.value_or(true) ? "always" : "never";
   c.json.root["pre_tokenizer"] = metaspace(scheme, true);
   c.json.root["decoder"] = metaspace(scheme, true);
-  c.json.root["model"] = {{"type", "Unigram"}, {"unk_id", unknown}, {"byte_fallback", c.model.byte_fallback}};
+  // Whatever the file says: transformers follows it in Llama's class alone, whose characters without a token are bytes.
+  c.json.root["model"] = {{"type", "Unigram"}, {"unk_id", unknown}, {"byte_fallback", false}};
 }
 
 // The charsmap, and the rules for blanks that classes without rules of their own have.
@@ -74,10 +94,8 @@ void convert_xlm_roberta(Conversion& c) {
   AddedToken mask = c.special("mask_token", "<mask>");
   mask.lstrip = true;
   const std::string bos = c.special("bos_token", "<s>").text, eos = c.special("eos_token", "</s>").text;
-  put_added_tokens(c.json,
-                   {c.special("bos_token", "<s>"), c.special("pad_token", "<pad>"), c.special("eos_token", "</s>"),
-                    c.special("unk_token", "<unk>"), mask},
-                   c.settings, c.source);
+  c.put_added({c.special("bos_token", "<s>"), c.special("pad_token", "<pad>"), c.special("eos_token", "</s>"),
+               c.special("unk_token", "<unk>"), mask});
   c.json.root["post_processor"] = template_of(c.json, {bos, "A", eos}, {bos, "A", eos, eos, "B", eos}, c.source);
 }
 
@@ -91,20 +109,15 @@ void convert_camembert(Conversion& c) {
   AddedToken mask = c.special("mask_token", "<mask>");
   mask.lstrip = true;
   const std::string bos = c.special("bos_token", "<s>").text, eos = c.special("eos_token", "</s>").text;
-  put_added_tokens(c.json,
-                   {c.special("bos_token", "<s>"), c.special("pad_token", "<pad>"), c.special("eos_token", "</s>"),
-                    c.special("unk_token", "<unk>"), mask},
-                   c.settings, c.source);
+  c.put_added({c.special("bos_token", "<s>"), c.special("pad_token", "<pad>"), c.special("eos_token", "</s>"),
+               c.special("unk_token", "<unk>"), mask});
   c.json.root["post_processor"] = template_of(c.json, {bos, "A", eos}, {bos, "A", eos, eos, "B", eos}, c.source);
 }
 
 // [CLS] A [SEP], and [CLS] A [SEP] B [SEP].
-void put_bert_ends(Conversion& c, bool strips_mask) {
-  AddedToken mask = c.special("mask_token", "[MASK]");
-  mask.lstrip = mask.lstrip || strips_mask;
+void put_bert_ends(Conversion& c, const AddedToken& pad, const AddedToken& unk, const AddedToken& mask) {
   const AddedToken cls = c.special("cls_token", "[CLS]"), sep = c.special("sep_token", "[SEP]");
-  put_added_tokens(c.json, {c.special("pad_token", "<pad>"), c.special("unk_token", "<unk>"), cls, sep, mask},
-                   c.settings, c.source);
+  c.put_added({pad, unk, cls, sep, mask});
   c.json.root["post_processor"] =
       template_of(c.json, {cls.text, "A", sep.text}, {cls.text, "A", sep.text, "B:1", sep.text + ":1"}, c.source);
 }
@@ -123,7 +136,9 @@ void convert_albert(Conversion& c) {
   put_charsmap(c.model, steps);
   steps.push_back(replace("Regex", " {2,}", " "));
   put_unigram(c, c.model.unknown_id, std::move(steps));
-  put_bert_ends(c, true);
+  AddedToken mask = c.special("mask_token", "[MASK]");
+  mask.lstrip = true;
+  put_bert_ends(c, c.special("pad_token", "<pad>"), c.special("unk_token", "<unk>"), mask);
 }
 
 void convert_deberta_v2(Conversion& c) {
@@ -137,7 +152,10 @@ void convert_deberta_v2(Conversion& c) {
   if (c.settings.split_by_punct.value_or(false))
     c.json.root["pre_tokenizer"] = sequence(
         "pretokenizers", {Json{{"type", "Punctuation"}, {"behavior", "Isolated"}}, c.json.root["pre_tokenizer"]});
-  put_bert_ends(c, false);
+  const AddedToken mask = c.special("mask_token", "[MASK]");
+  const bool is_listed = std::ranges::find(c.settings.added, mask.text, &AddedToken::text) != c.settings.added.end();
+  if (c.json.vocabulary->find(mask.text) < 0 && !is_listed) c.put_behind(mask);  // few files have it
+  put_bert_ends(c, c.special("pad_token", "[PAD]"), c.special("unk_token", "[UNK]"), mask);
 }
 
 void convert_t5(Conversion& c) {
@@ -152,7 +170,7 @@ void convert_t5(Conversion& c) {
     specials.push_back({.text = fmt::format("<extra_id_{}>", i), .special = true});
   }
   put_unigram(c, c.model.unknown_id, usual_normalizers(c.model));
-  put_added_tokens(c.json, specials, c.settings, c.source);
+  c.put_added(specials);
   const std::string eos = specials[1].text;
   c.json.root["post_processor"] = template_of(c.json, {"A", eos}, {"A", eos, "B", eos}, c.source);
 }
@@ -172,6 +190,7 @@ void put_merges(Conversion& c) {
   std::vector<Merge> merges;
   const Vocabulary& vocabulary = *c.json.vocabulary;
   for (size_t i = 0; i < vocabulary.size(); ++i) {
+    check_stop();
     const std::string_view text = vocabulary.entry(i).text;
     const size_t first = merges.size();
     for (size_t at = text.empty() ? 0 : utf8_length(text[0]); at < text.size(); at += utf8_length(text[at])) {
@@ -208,7 +227,7 @@ void convert_llama(Conversion& c) {
   std::vector<Json> decoders{replace("String", "▁", " "), typed("ByteFallback"), typed("Fuse")};
   if (prefix) decoders.push_back(Json{{"type", "Strip"}, {"content", " "}, {"start", 1}, {"stop", 0}});
   c.json.root["decoder"] = sequence("decoders", std::move(decoders));
-  put_added_tokens(c.json, {unk, bos, eos}, c.settings, c.source);
+  c.put_added({unk, bos, eos});
   std::vector<std::string> single{"A"}, pair{"A", "B:1"};
   if (c.settings.add_bos.value_or(true)) single = {bos.text, "A"}, pair = {bos.text, "A", bos.text + ":1", "B:1"};
   if (c.settings.add_eos.value_or(false)) {

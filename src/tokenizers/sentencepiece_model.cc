@@ -13,7 +13,7 @@ namespace {
 // Numbers of fields.
 enum : uint64_t { kPieces = 1, kTrainer = 2, kNormalizer = 3 };
 enum : uint64_t { kPieceText = 1, kPieceScore = 2, kPieceType = 3 };
-enum : uint64_t { kModelType = 3, kByteFallback = 35, kUnknownId = 40 };
+enum : uint64_t { kModelType = 3, kUnknownId = 40 };
 enum : uint64_t { kCharsmap = 2, kEscapeBlanks = 5 };
 
 SentencePieceModel::Piece read_piece(std::string_view bytes, const std::string& source) {
@@ -24,6 +24,10 @@ SentencePieceModel::Piece read_piece(std::string_view bytes, const std::string& 
     if (field.number == kPieceScore) piece.score = std::bit_cast<float>(static_cast<uint32_t>(field.value));
     if (field.number == kPieceType) piece.type = static_cast<SentencePieceModel::Type>(field.value);
   }
+  // Merges are found by cutting a piece in all places, in a time that is quadratic in its length.
+  constexpr size_t kLongestPiece = 1024;
+  if (piece.text.size() > kLongestPiece)
+    fail("{}: a piece has {} bytes; at most {} are accepted", source, piece.text.size(), kLongestPiece);
   if (!is_valid_utf8(piece.text)) fail("{}: a piece is not UTF-8", source);
   return piece;
 }
@@ -32,7 +36,6 @@ void read_trainer(std::string_view bytes, SentencePieceModel& model, const std::
   WireReader reader(bytes, source);
   for (WireField field; reader.next(field);) {
     if (field.number == kModelType) model.model_type = static_cast<int64_t>(field.value);
-    if (field.number == kByteFallback) model.byte_fallback = field.value != 0;
     if (field.number == kUnknownId) model.unknown_id = static_cast<int64_t>(field.value);
   }
 }

@@ -18,7 +18,6 @@ struct SentencePieceModel {
   std::vector<Piece> pieces;
   int64_t model_type = 1;  // 1: unigram, 2: byte-pair encoding
   int64_t unknown_id = 0;
-  bool byte_fallback = false;
   std::string charsmap;
 };
 

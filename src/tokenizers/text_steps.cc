@@ -26,6 +26,7 @@ void lowercase(AlignedText& text) {
 
 void prepend(AlignedText& text, std::string_view what) {
   if (text.text.empty()) return;
+  check_room(text, text.text.size() + what.size());
   if (text.followed) text.origins.insert(text.origins.begin(), what.size(), text.origins.front());
   text.text.insert(0, what);
 }

@@ -16,10 +16,19 @@ namespace {
 using Texts = std::vector<std::string>;
 using Steps = std::vector<std::unique_ptr<DecoderStep>>;
 
+// Steps could make any size of a token, one behind the other.
 std::string replaced(std::string text, std::string_view from, std::string_view to) {
-  for (size_t at = 0; (at = text.find(from, at)) != std::string::npos; at += to.size())
-    text.replace(at, from.size(), to);
-  return text;
+  constexpr size_t kMost = size_t{1} << 24;
+  size_t at = text.find(from);
+  if (at == std::string::npos) return text;
+  std::string out;
+  size_t done = 0;
+  for (; at != std::string::npos; at = text.find(from, done)) {
+    out.append(text, done, at - done).append(to);
+    done = at + from.size();
+    if (out.size() + text.size() - done > kMost) fail("the decoder makes more than {} bytes of a token", kMost);
+  }
+  return out.append(text, done);
 }
 
 // Bytes in GPT-2's alphabet. A token with any other character is text, as added tokens are.
@@ -178,6 +187,8 @@ std::unique_ptr<DecoderStep> read_metaspace(const Json& json, const std::string&
   const auto scheme = get_or<std::string>(json, "prepend_scheme", prefix ? "always" : "never", source);
   const auto mark = get_or<std::string>(json, "replacement", "▁", source);
   if (mark.empty()) fail("{}: replacement is empty", source);
+  if (scheme != "always" && scheme != "first" && scheme != "never")
+    fail("{}: prepend_scheme \"{}\"; expected always, first or never", source, scheme);
   return std::make_unique<Metaspace>(mark, scheme != "never");
 }
 
@@ -196,19 +207,25 @@ std::unique_ptr<DecoderStep> read_strip(const Json& json, bool is_fused, const s
   const auto start = get_or<int64_t>(json, "start", 0, source), stop = get_or<int64_t>(json, "stop", 0, source);
   const auto content = json_get<std::string>(json, "content", source);
   if (content.empty() || start < 0 || stop < 0) fail("{}: content, start or stop is empty or below 0", source);
-  if (is_fused && stop > 0) fail("{}: stop is {} behind Fuse, which is not supported; accepted: 0", source, stop);
+  if (is_fused && stop > 0)
+    fail("{}: stop is {} behind Fuse or ByteLevel, which is not supported; accepted: 0", source, stop);
   return std::make_unique<Strip>(content, static_cast<size_t>(start), static_cast<size_t>(stop), is_fused);
 }
 
 void read_steps(const Json& json, const std::string& source, bool& is_fused, Steps& out) {
   const std::string type = type_of(json, source);
   const std::string place = fmt::format("{}: {}", source, type);
+  // Behind these, the library has the whole text as one token.
+  if (is_fused && type != "Sequence" && type != "Strip" && type != "Fuse")
+    fail("{}: type \"{}\" behind Fuse or ByteLevel is not supported; supported there: Strip, Fuse, Sequence", source,
+         type);
   if (type == "Sequence") {
     check_keys(json, {{"type"}, {"decoders"}}, place);
     for (const Json& each : json_get<Json>(json, "decoders", place)) read_steps(each, place, is_fused, out);
   } else if (type == "ByteLevel") {
     check_keys(json, {{"type"}, {"add_prefix_space"}, {"trim_offsets"}, {"use_regex"}}, place);
     out.push_back(std::make_unique<ByteLevel>());
+    is_fused = true;
   } else if (type == "ByteFallback") {
     check_keys(json, {{"type"}}, place);
     out.push_back(std::make_unique<ByteFallback>());

@@ -9,6 +9,7 @@
 #include "base/utf8.h"
 #include "tokenizers/encoder.h"
 #include "tokenizers/json_parts.h"
+#include "tokenizers/text_steps.h"
 #include "tokenizers/text_stream.h"
 #include "tokenizers/tokenizer_def.h"
 
@@ -123,6 +124,9 @@ std::vector<AddedToken> read_added_tokens(const TokenizerJson& json, const std::
                      .single_word = get_or(item, "single_word", false, source),
                      .special = get_or(item, "special", false, source)};
     if (token.text.empty()) fail("{}: added_tokens: the token with id {} is empty", source, token.id);
+    if (token.text.size() > kLongestContent)
+      fail("{}: added_tokens: the token with id {} has {} bytes; at most {} are accepted", source, token.id,
+           token.text.size(), kLongestContent);
     const int64_t known = json.vocabulary->find(token.text);
     constexpr int64_t kLargest = std::numeric_limits<int32_t>::max();
     if (token.id < 0 || token.id > kLargest || (known != Vocabulary::kAbsent && known != token.id))
@@ -207,6 +211,8 @@ Tokenizer::Parts::Parts(const TokenizerJson& json, const TokenizerSettings& sett
   const TokenizerDef& kind = tokenizer_kind(json.root, from);
   auto normalizer = read_normalizer(member(json.root, "normalizer"), from + ": normalizer");
   PreTokenizers splitter = read_pre_tokenizer(member(json.root, "pre_tokenizer"), from + ": pre_tokenizer");
+  if (splitter.byte_level && std::string_view(kind.name) != "byte_bpe")
+    fail("{}: pre_tokenizer: ByteLevel with a model of kind {} is not supported", from, kind.name);
   encoder = std::make_unique<Encoder>(std::move(normalizer), std::move(splitter), kind.read(json, from), spec.added);
   check_ids(json, spec, from);
   spec.vocabulary_size = count_tokens(json, spec);

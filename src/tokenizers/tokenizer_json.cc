@@ -1,6 +1,8 @@
 #include "tokenizers/tokenizer_json.h"
 
 #include <charconv>
+#include <cmath>
+#include <cstdlib>
 #include <limits>
 #include <unordered_set>
 
@@ -118,14 +120,17 @@ class Events final : public JsonEvents {
     json_.scores.push_back(score_);
   }
 
-  static Json value_of(std::string_view digits) {
+  Json value_of(std::string_view digits) const {
     const char *begin = digits.data(), *last = begin + digits.size();
     if (digits.find_first_of(".eE") == std::string_view::npos) {
       if (uint64_t value = 0; std::from_chars(begin, last, value).ec == std::errc() && digits[0] != '-') return value;
       if (int64_t value = 0; std::from_chars(begin, last, value).ec == std::errc()) return value;
     }
     double value = 0;
-    std::from_chars(begin, last, value);
+    if (std::from_chars(begin, last, value).ec == std::errc::result_out_of_range) {
+      value = std::strtod(std::string(digits).c_str(), nullptr);  // of what is too small it makes zero
+      if (!std::isfinite(value)) fail("{}: not valid JSON: the number {} is too large", source_, digits);
+    }
     return value;
   }
 

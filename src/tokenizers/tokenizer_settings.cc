@@ -1,10 +1,13 @@
 #include "tokenizers/tokenizer_settings.h"
 
 #include <algorithm>
+#include <limits>
+#include <unordered_map>
 
 #include "base/error.h"
 #include "base/json.h"
 #include "base/settings.h"
+#include "base/stop.h"
 #include "tokenizers/bert_normalizer.h"
 #include "tokenizers/json_parts.h"
 
@@ -138,6 +141,7 @@ void read_decoder(const Json& config, const std::string& source, TokenizerSettin
       fail("{}: no number of a token", place);
     if (!item.is_object()) fail("{}: is {}; expected an object", place, json_excerpt(item));
     AddedToken token = token_of(item, place);
+    if (member(item, "normalized").is_null()) token.normalized = !token.special;
     token.id = std::stoll(id);
     settings.added.push_back(std::move(token));
   }
@@ -147,13 +151,20 @@ void read_decoder(const Json& config, const std::string& source, TokenizerSettin
 void read_added(const Json& list, const std::string& source, TokenizerSettings& settings) {
   if (list.is_null()) return;
   if (!list.is_object()) fail("{}: holds {}; expected an object from token to number", source, list.type_name());
+  std::unordered_map<std::string, int64_t> ids;
+  for (const AddedToken& token : settings.added) ids.emplace(token.text, token.id);
+  constexpr int64_t kLargest = std::numeric_limits<int32_t>::max();
   for (const auto& [text, id] : list.items()) {
-    const auto number = json_get<int64_t>(list, text, source);
-    const auto known = std::ranges::find(settings.added, text, &AddedToken::text);
-    if (known != settings.added.end() && known->id == number) continue;
-    if (known != settings.added.end())
-      fail("{}: \"{}\" has id {}, and {} in {}", source, text, number, known->id, kTokenizerConfig);
-    settings.added.push_back({.text = text, .id = number, .normalized = !is_special(settings, text)});
+    check_stop();
+    const int64_t number = id.is_number_integer() ? id.get<int64_t>() : -1;
+    if (number < 0 || number > kLargest)
+      fail("{}: key \"{}\" is {}; expected an integer from 0 to {}", source, text, json_excerpt(id), kLargest);
+    const auto known = ids.find(text);
+    if (known != ids.end() && known->second == number) continue;
+    if (known != ids.end())
+      fail("{}: \"{}\" has id {}, and {} in {}", source, text, number, known->second, kTokenizerConfig);
+    const bool special = is_special(settings, text);
+    settings.added.push_back({.text = text, .id = number, .normalized = !special, .special = special});
   }
 }
 
@@ -235,6 +246,7 @@ TokenizerSettings read_tokenizer_settings(const std::map<std::string, std::strin
     settings.truncate_left = is_left(config, "truncation_side");
     read_specials(config, of_config, settings);
     read_decoder(config, of_config, settings);
+    settings.decoded = settings.added.size();
   }
   if (const Json map = read(kSpecialTokensMap); map.is_object()) read_specials(map, of(kSpecialTokensMap), settings);
   read_added(read(kAddedTokens), of(kAddedTokens), settings);
@@ -286,15 +298,24 @@ void check_end(std::optional<bool> said, const char* special, bool front, const 
 
 void apply_added(TokenizerSpec& spec, const TokenizerJson& json, const TokenizerSettings& settings,
                  const std::string& source) {
-  for (const AddedToken& token : settings.added) {
-    const auto added = std::ranges::find(spec.added, token.text, &AddedToken::text);
-    const int64_t known = added != spec.added.end() ? added->id : json.vocabulary->find(token.text);
+  std::unordered_map<std::string, size_t> places;
+  for (size_t i = 0; i < spec.added.size(); ++i) places.emplace(spec.added[i].text, i);
+  for (size_t i = 0; i < settings.added.size(); ++i) {
+    check_stop();
+    const AddedToken& token = settings.added[i];
+    const bool is_decoded = i < settings.decoded;
+    const auto added = places.find(token.text);
+    const int64_t known = added != places.end() ? spec.added[added->second].id : json.vocabulary->find(token.text);
     if (known != token.id)
-      fail("{}: {}: added_tokens_decoder has \"{}\" with id {}, and tokenizer.json {}; make them agree", source,
-           kTokenizerConfig, token.text, token.id,
+      fail("{}: {}: \"{}\" has id {}, and tokenizer.json {}; make them agree", source,
+           is_decoded ? "tokenizer_config.json: added_tokens_decoder" : kAddedTokens, token.text, token.id,
            known == Vocabulary::kAbsent ? "lacks it" : fmt::format("has {}", known));
-    if (added != spec.added.end()) *added = token;
-    else spec.added.push_back(token);
+    if (added == places.end()) {
+      places.emplace(token.text, spec.added.size());
+      spec.added.push_back(token);
+    } else if (is_decoded) {  // added_tokens.json says less than tokenizer.json does
+      spec.added[added->second] = token;
+    }
   }
 }
 

@@ -18,7 +18,8 @@ struct TokenizerSettings {
   std::optional<bool> add_prefix_space, add_bos, add_eos, legacy, split_by_punct;
   std::optional<int64_t> extra_ids;
   std::map<std::string, AddedToken> specials;  // "unk_token" → "[UNK]"; without ids
-  std::vector<AddedToken> added;
+  std::vector<AddedToken> added;               // first those of added_tokens_decoder,
+  size_t decoded = 0;                          // of which there are so many, then those of added_tokens.json
   std::string tokenizer_class;  // without "Fast"; of config.json's model_type where no file states it; or empty
 };
 

@@ -42,7 +42,7 @@ void WordMemo::remember(std::atomic<Entry*>& slot, uint64_t hash, std::string_vi
                         std::span<const PieceToken> tokens) const {
   void* memory = ::operator new(sizeof(Entry) + tokens.size_bytes() + word.size());
   auto* entry = new (memory) Entry{hash, static_cast<uint32_t>(word.size()), static_cast<uint32_t>(tokens.size())};
-  std::memcpy(entry->tokens(), tokens.data(), tokens.size_bytes());
+  if (!tokens.empty()) std::memcpy(entry->tokens(), tokens.data(), tokens.size_bytes());
   std::memcpy(entry->word(), word.data(), word.size());
   Entry* none = nullptr;
   if (!slot.compare_exchange_strong(none, entry, std::memory_order_release, std::memory_order_relaxed))

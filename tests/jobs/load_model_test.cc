@@ -39,6 +39,13 @@ TEST_F(LoadModel, FoldersBringTheirTokenizerAndConfiguration) {
   EXPECT_TRUE(loaded.unused.empty());
 }
 
+// Case is a setting of vocab.txt alone: any other file says it itself.
+TEST_F(LoadModel, CaseIsNotedOfAVocabularyAloneNotOfATokenizerJson) {
+  EXPECT_TRUE(load_model(model).graph.metadata.contains("tokenizer.lowercase"));
+  write_file(model + "/tokenizer.json", "{}");
+  EXPECT_FALSE(load_model(model).graph.metadata.contains("tokenizer.lowercase"));
+}
+
 TEST_F(LoadModel, TheNameIsTheLastPartOfThePathHoweverItIsWritten) {
   for (const std::string& path : {model, model + "/", model + "//", model + "/.", folder / "other/../model"}) {
     std::filesystem::create_directories(folder / "other");

@@ -96,6 +96,22 @@ TEST(ByteBpe, WordsThatAreTokensAreTakenWholeWhereMergesAreIgnored) {
   EXPECT_THAT(tokenizer_of(root).encode("cab", 0), ElementsAre(9));
 }
 
+TEST(ByteBpe, BytesWithoutATokenAreNoMatterForByteFallback) {
+  Json root = bpe();
+  root["pre_tokenizer"] = {{"type", "ByteLevel"}, {"add_prefix_space", false}};
+  root["model"]["byte_fallback"] = true;
+  EXPECT_THAT(refusal(root), HasSubstr("byte_fallback with ByteLevel is not supported where a byte has no token"));
+}
+
+TEST(ByteBpe, IsKnownByAByteLevelHoweverDeep) {
+  Json root = bpe();
+  const Json byte_level{{"type", "ByteLevel"}, {"add_prefix_space", false}};
+  const Json inner{{"type", "Sequence"}, {"pretokenizers", Json::array({byte_level})}};
+  root["pre_tokenizer"] = {{"type", "Sequence"}, {"pretokenizers", Json::array({inner})}};
+  root["model"]["vocab"]["Ã"] = 9;  // the letter of the byte C3
+  EXPECT_THAT(tokenizer_of(root).encode("é", 0), ElementsAre(9, 0));
+}
+
 Json unigram() {
   return {{"model",
            {{"type", "Unigram"},
@@ -112,6 +128,8 @@ TEST(Unigram, TheLargestSumOfScoresWins) {
 
 TEST(Unigram, VocabularyAndScoresMustGoTogether) {
   Json root = unigram();
+  root["model"]["unk_id"] = int64_t{1} << 32;
+  EXPECT_THAT(refusal(root), HasSubstr("unk_id is 4294967296, and there are 5 tokens"));
   root["model"]["unk_id"] = 5;
   EXPECT_THAT(refusal(root), HasSubstr("unk_id is 5, and there are 5 tokens"));
   root["model"]["unk_id"] = nullptr;
@@ -175,6 +193,55 @@ TEST(Normalizers, MayNotMakeTextsGrowWithoutBound) {
   EXPECT_THAT(refusal(root), HasSubstr("1025 bytes"));
 }
 
+TEST(Normalizers, AreStoppedWhileTheyMakeTooMuch) {
+  AlignedText text = AlignedText::of("ab", false);
+  text.most = 5;
+  Rewriter out(text);
+  out.copy(1);
+  out.insert("1234");
+  EXPECT_THAT(error_of([&] { out.insert("5"); }), HasSubstr("makes more than 5 bytes"));
+  EXPECT_THAT(error_of([&] { out.put('5', 1); }), HasSubstr("makes more than 5 bytes"));
+  EXPECT_THAT(error_of([&] { out.copy(1); }), HasSubstr("makes more than 5 bytes"));
+}
+
+TEST(Decoding, MayNotMakeATokenGrowWithoutBound) {
+  Json root = bpe();
+  const Json grow{{"type", "Replace"}, {"pattern", {{"String", "a"}}}, {"content", std::string(1000, 'a')}};
+  root["decoder"] = {{"type", "Sequence"}, {"decoders", Json::array({grow, grow, grow})}};
+  EXPECT_THAT(error_of([&] { tokenizer_of(root).decode(std::vector<int64_t>{1}, false); }),
+              HasSubstr("the decoder makes more than 16777216 bytes of a token"));
+  root["decoder"] = {{"type", "Replace"}, {"pattern", {{"String", "a"}}}, {"content", "aa"}};
+  EXPECT_EQ(tokenizer_of(root).decode(std::vector<int64_t>{1, 4, 2}, false), "aaaabb");
+}
+
+TEST(Unigram, DoesNotStandBehindAByteLevel) {
+  Json root = unigram();
+  root["pre_tokenizer"] = {{"type", "ByteLevel"}, {"add_prefix_space", false}};
+  EXPECT_THAT(refusal(root), HasSubstr("pre_tokenizer: ByteLevel with a model of kind unigram is not supported"));
+}
+
+TEST(PostProcessors, ThatBothPutTokensAroundAreRefused) {
+  Json root = bpe();
+  const Json bert{{"type", "BertProcessing"}, {"cls", {"a", 1}}, {"sep", {"b", 2}}};
+  const Json bytes{{"type", "ByteLevel"}};
+  root["post_processor"] = {{"type", "Sequence"}, {"processors", Json::array({bytes, bert})}};
+  EXPECT_THAT(tokenizer_of(root).encode("c", 0), ElementsAre(1, 3, 2));
+  Json roberta = bert;
+  roberta["type"] = "RobertaProcessing";
+  root["post_processor"]["processors"].push_back(roberta);
+  EXPECT_THAT(refusal(root), HasSubstr("BertProcessing and RobertaProcessing both put tokens around"));
+}
+
+TEST(PostProcessors, PutAFewThousandTokensAroundAtMost) {
+  Json root = bpe();
+  root["post_processor"] = {{"type", "TemplateProcessing"},
+                            {"single", Json::array({Json{{"SpecialToken", {{"id", "x"}, {"type_id", 0}}}},
+                                                    Json{{"Sequence", {{"id", "A"}, {"type_id", 0}}}}})},
+                            {"pair", nullptr},
+                            {"special_tokens", {{"x", {{"ids", std::vector<int64_t>(4097, 1)}}}}}};
+  EXPECT_THAT(refusal(root), HasSubstr("puts more than 4096 tokens around"));
+}
+
 TEST(Charsmap, PathsThatLeadBackEnd) {
   std::vector<uint32_t> units(512);
   units[0] = 256 << 10;
@@ -221,6 +288,28 @@ TEST(Decoding, IdsThatAreNoTokensAreErrors) {
                 HasSubstr("is the id of no token; there are 9"));
 }
 
+TEST(Decoding, StepsThatNeedTokensMayNotStandBehindAWholeText) {
+  for (const Json& whole : {Json{{"type", "Fuse"}}, Json{{"type", "ByteLevel"}}}) {
+    Json root = bpe();
+    const auto error = [&](const Json& behind) {
+      root["decoder"] = {{"type", "Sequence"}, {"decoders", Json::array({whole, behind})}};
+      return error_of([&] { tokenizer_of(root).decode(std::vector<int64_t>{1}, false); });
+    };
+    EXPECT_THAT(error(Json{{"type", "Replace"}, {"pattern", {{"String", "ab"}}}, {"content", "c"}}),
+                HasSubstr("type \"Replace\" behind Fuse or ByteLevel"));
+    EXPECT_THAT(error(Json{{"type", "WordPiece"}}), HasSubstr("type \"WordPiece\" behind Fuse or ByteLevel"));
+    EXPECT_EQ(error(Json{{"type", "Fuse"}}), "");
+    EXPECT_EQ(error(Json{{"type", "Strip"}, {"content", "a"}, {"start", 1}}), "");
+  }
+}
+
+TEST(Decoding, SchemesThatAreNotKnownAreRefused) {
+  Json root = bpe();
+  root["decoder"] = {{"type", "Metaspace"}, {"prepend_scheme", "sometimes"}};
+  EXPECT_THAT(error_of([&] { tokenizer_of(root).decode(std::vector<int64_t>{1}, false); }),
+              HasSubstr("prepend_scheme \"sometimes\"; expected always, first or never"));
+}
+
 TEST(Truncation, OnTheLeftKeepsTheEnd) {
   Json root = bpe();
   root["truncation"] = {{"direction", "Left"}, {"max_length", 2}, {"strategy", "LongestFirst"}, {"stride", 0}};
@@ -239,6 +328,27 @@ TEST(TokenizerJsonText, IsReadAsParseJsonReadsIt) {
     EXPECT_THAT(error_of([&] { read_tokenizer_json(text, "t"); }), HasSubstr("t: not valid JSON")) << text;
     EXPECT_NE(error_of([&] { parse_json(text, "t"); }), "") << text;
   }
+}
+
+TEST(TokenizerJsonText, NumbersThatAreTooLargeAreRefused) {
+  EXPECT_THAT(error_of([] { read_tokenizer_json(R"({"a": 1e999})", "t"); }),
+              HasSubstr("the number 1e999 is too large"));
+  EXPECT_EQ(read_tokenizer_json(R"({"a": 1e-999})", "t").root, parse_json(R"({"a": 0.0})", "t"));
+}
+
+TEST(ByteBpeFiles, AVocabularyIsOneObject) {
+  const auto opened = [](const std::string& vocabulary) {
+    return error_of([&] {
+      Tokenizer::from_files({{"vocab.json", vocabulary},
+                             {"merges.txt", ""},
+                             {"tokenizer_config.json", R"({"tokenizer_class": "GPT2Tokenizer"})"}},
+                            "m");
+    });
+  };
+  EXPECT_EQ(opened(R"({"a": 0, "<|endoftext|>": 1})"), "");
+  for (const char* more :
+       {R"({"a": 0}, "byte_fallback": true)", R"({"a": 0}}, "padding": {"pad_id": 0)", R"([["a", 0]])", "null"})
+    EXPECT_THAT(opened(more), HasSubstr("m: vocab.json: is not one JSON object")) << more;
 }
 
 TEST(Base64, IsReadAndWritten) {

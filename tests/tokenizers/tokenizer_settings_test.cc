@@ -63,6 +63,31 @@ TEST(TokenizerSettings, AddedTokensAreOneTokenEach) {
               ElementsAre(2, 4, 1, 1, 1, 3));
 }
 
+TEST(TokenizerSettings, TokensOfATokenizerJsonAreAsItSaysButForTheDecoders) {
+  const std::string json = R"({"model": {"type": "BPE", "vocab": {"a": 0}, "merges": []}, "added_tokens": [
+      {"id": 1, "content": "<x>", "rstrip": true, "normalized": false, "special": true}]})";
+  const auto token = [&](const char* name, const char* content) {
+    return Tokenizer::from_files({{"tokenizer.json", json}, {name, content}}, "m").spec().added.at(0);
+  };
+  const AddedToken older = token("added_tokens.json", R"({"<x>": 1})");
+  EXPECT_TRUE(older.rstrip && older.special && !older.normalized);
+  const AddedToken decoded = token("tokenizer_config.json", R"({"added_tokens_decoder": {"1": {"content": "<x>"}}})");
+  EXPECT_TRUE(!decoded.rstrip && !decoded.special && decoded.normalized);
+}
+
+TEST(TokenizerSettings, NamedTokensOfOlderFilesAreSpecial) {
+  const TokenizerSettings settings = read_tokenizer_settings(
+      {{"special_tokens_map.json", R"({"eos_token": "<e>"})"}, {"added_tokens.json", R"({"<e>": 11, "<f>": 12})"}},
+      "m");
+  ASSERT_EQ(settings.added.size(), 2u);
+  EXPECT_TRUE(settings.added[0].special && !settings.added[0].normalized);
+  EXPECT_TRUE(!settings.added[1].special && settings.added[1].normalized);
+  EXPECT_THAT(error_of([] {
+                read_tokenizer_settings({{"added_tokens.json", R"({"<e>": -1})"}}, "m");
+              }),
+              HasSubstr("key \"<e>\" is -1"));
+}
+
 TEST(TokenizerSettings, SidesAreFollowed) {
   const TokenizerSettings settings = read_tokenizer_settings(
       {{"tokenizer_config.json", R"({"padding_side": "left", "truncation_side": "left"})"}}, "m");

@@ -240,6 +240,30 @@ TEST(AddedTokens, OfASingleWordStandAlone) {
   EXPECT_EQ(count("éhot dog"), 0);
 }
 
+// As the tokenizers library has it: both cover the white space.
+TEST(AddedTokens, InWhiteSpaceThatAnEarlierOneTookAreTokensToo) {
+  const Json root{{"model", {{"type", "BPE"}, {"vocab", {{" ", 0}, {"a", 1}}}, {"merges", Json::array()}}},
+                  {"added_tokens",
+                   {{{"id", 2}, {"content", "<x>"}, {"rstrip", true}, {"normalized", false}},
+                    {{"id", 3}, {"content", "  "}, {"normalized", false}}}}};
+  const Tokens tokens =
+      Tokenizer::from_json(root.dump(), "t.json").encode_text("<x>   ", EncodeOptions{.ranges = true});
+  EXPECT_THAT(tokens.ids, ElementsAre(2, 3, 0));
+  EXPECT_THAT(tokens.ranges, ElementsAre(TextRange{0, 6}, TextRange{3, 5}, TextRange{5, 6}));
+}
+
+TEST(AddedTokens, OfMoreThanAThousandBytesAreRefused) {
+  const Json root{{"model", {{"type", "BPE"}, {"vocab", {{"a", 0}}}, {"merges", Json::array()}}},
+                  {"added_tokens", Json::array({Json{{"id", 1}, {"content", std::string(1025, 'a')}}})}};
+  EXPECT_THAT(error_of([&] { Tokenizer::from_json(root.dump(), "t.json"); }), HasSubstr("1025 bytes"));
+}
+
+TEST(Tokenizer, APieceOfNoTokensHasNoneAgainWhenItIsRemembered) {
+  const Json root{{"model", {{"type", "BPE"}, {"vocab", {{"a", 0}, {"b", 1}}}, {"merges", Json::array()}}}};
+  const Tokenizer tokenizer = Tokenizer::from_json(root.dump(), "t.json");
+  for (int i = 0; i < 2; ++i) EXPECT_THAT(tokenizer.encode("x", 0), ElementsAre());
+}
+
 TEST(Words, AreTokenisedEachByItself) {
   const Tokenizer tokenizer = tokenizer_of("un ##believ ##able a");
   const std::vector<std::string> words{"a", "unbelievable", "a"};

@@ -21,6 +21,9 @@ class ByteBpe final : public TokenModel {
       const std::string letter = spelled_bytes({&c, 1});
       inner_[byte] = static_cast<int32_t>(parts_.vocabulary->find(letter));
       last_[byte] = static_cast<int32_t>(parts_.vocabulary->find(letter, parts_.suffix));
+      if (parts_.byte_fallback && (inner_[byte] < 0 || last_[byte] < 0))
+        fail("{}: model: byte_fallback with ByteLevel is not supported where a byte has no token, as 0x{:02X}", source,
+             byte);
     }
   }
 

@@ -23,10 +23,12 @@ class Unigram final : public TokenModel {
     const Json& model = member(json.root, "model");
     check_keys(model, {{"type"}, {"vocab"}, {"unk_id"}, {"byte_fallback"}}, source);
     if (scores_.empty()) fail("{}: the vocabulary is empty, or has no scores", source);
-    unknown_ = static_cast<int32_t>(get_or<int64_t>(model, "unk_id", -1, source));
-    if (get_or<int64_t>(model, "unk_id", 0, source) < 0 || unknown_ >= std::ssize(scores_))
-      fail("{}: unk_id is {}, and there are {} tokens", source, get_or<int64_t>(model, "unk_id", 0, source),
-           scores_.size());
+    if (!member(model, "unk_id").is_null()) {
+      const auto unknown = json_get<int64_t>(model, "unk_id", source);
+      if (unknown < 0 || unknown >= std::ssize(scores_))
+        fail("{}: unk_id is {}, and there are {} tokens", source, unknown, scores_.size());
+      unknown_ = static_cast<int32_t>(unknown);
+    }
     double least = std::numeric_limits<double>::infinity();
     for (size_t i = 0; i < scores_.size(); ++i) {
       const std::string_view text = vocabulary_->entry(i).text;
