@@ -60,14 +60,14 @@ std::string lacks(const Device& device, const KernelDef& kernel) {
   return fmt::format("{} has no {} kernels", device.name(), kernel.name);
 }
 
-// Whether the device has code for a step and lays its weights out. A step may be of another class than its group:
-// columns join what rows leave.
-Support code_support(const Device& device, const StepDraft& step) {
-  if (!step.plan) return {};
-  const KernelDef& kernel = step.plan->kernel();
+// Whether the device has code for a step and lays its weights out. A step may be of another class than its group, whose
+// kernel is `of_group`: columns join what rows leave. Without a plan it gets one of the group's class for each run.
+Support code_support(const Device& device, const KernelDef& of_group, const StepDraft& step) {
+  const KernelDef& kernel = step.plan ? step.plan->kernel() : of_group;
   const KernelImplementation* const own = device.find(kernel);
   if (!own) return {lacks(device, kernel)};
-  if (Support support = own->supports(device, *step.plan); !support.supported()) return support;
+  if (step.plan)
+    if (Support support = own->supports(device, *step.plan); !support.supported()) return support;
   const auto is_laid_out = [](const PointerBinding& p) { return p.plane == PointerBinding::Plane::prepacked; };
   if (own->prepacking.key || std::ranges::none_of(step.pointers, is_laid_out)) return {};
   return {fmt::format("{} lays out no weights for {}", device.name(), kernel.name)};
@@ -97,7 +97,7 @@ Support lowered(const Lowering& lowering, const Group& group, Prepared& prepared
     support = kernel->lower(lowering, prepared);
     if (support.supported() && own->adapt) support = own->adapt(lowering.device, lowering, prepared);
     for (const StepDraft& step : prepared.steps) {
-      if (support.supported()) support = code_support(lowering.device, step);
+      if (support.supported()) support = code_support(lowering.device, *kernel, step);
       if (support.supported() && lowering.apart) support = strides_support(lowering, step);
     }
     if (!support.supported()) continue;

@@ -64,6 +64,7 @@ std::vector<Tensor> Session::Impl::run(const NamedTensors& given, const Views& v
   with_loan.lent = &inputs;
   check_views(output_names, inputs, views.inputs, views.outputs);
   std::vector<Tensor> results = results_of(inputs, views, with_loan, made.get(), run.workspace());
+  move_to_views(results, views.outputs);
   for (size_t i = 0; i < held.updates.size(); ++i) {
     const auto& [name, role] = held.updates[i];
     HeldTensor value(std::move(results[output_names.size() + i]), made ? made->generation() : 0);
@@ -71,7 +72,6 @@ std::vector<Tensor> Session::Impl::run(const NamedTensors& given, const Views& v
     else state_loan.set(name, std::move(value));
   }
   results.resize(output_names.size());
-  move_to_views(results, views.outputs);  // may find that one does not fit: the run has ended even so
   return results;
 }
 
