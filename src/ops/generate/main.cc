@@ -1,4 +1,5 @@
-// Writes ops/calls/<file>.h (ops/call.h says what they are) from the definitions of ops. Usage: generate_calls FOLDER SOURCE...
+// Writes ops/calls/<file>.h (ops/call.h says what they are) from the definitions of ops. Usage: generate_calls FOLDER
+// SOURCE...
 #include <fmt/format.h>
 
 #include <filesystem>
