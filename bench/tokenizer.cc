@@ -43,16 +43,6 @@ std::map<std::string, std::string> files_of(const std::string& path) {
   return files;
 }
 
-// The reference counts characters.
-std::vector<TextRange> in_characters(const std::string& text, std::vector<TextRange> ranges) {
-  std::vector<int64_t> characters(text.size() + 1);
-  for (size_t i = 0; i < text.size(); ++i)
-    characters[i + 1] = characters[i] + ((static_cast<unsigned char>(text[i]) & 0xc0) != 0x80);
-  // A place within a character counts as its begin, one behind a character as its end.
-  for (TextRange& r : ranges) r = {characters[static_cast<size_t>(r.begin)], characters[static_cast<size_t>(r.end)]};
-  return ranges;
-}
-
 std::string differs(const Tokenizer& tokenizer, const TokenReference& r) {
   const Tokens tokens = tokenizer.encode_text(r.text, EncodeOptions{.ranges = !r.ranges.empty()});
   if (tokens.ids != r.ids || tokenizer.encode(r.text, 0) != r.ids)

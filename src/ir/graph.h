@@ -48,7 +48,7 @@ struct Node {
   bool live = true;
 };
 
-// A node to be: ops/calls.h has one function for each op that makes one from named operands and attributes.
+// A node to be: ops/calls/ has one function for each op that makes one from named operands and attributes.
 struct Call {
   const OpDef* op = nullptr;
   std::vector<ValueId> operands;  // kNone where absent

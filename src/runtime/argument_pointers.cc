@@ -54,7 +54,8 @@ void ArgumentPointers::find(size_t i, int position, const Found& found) {
     return;
   }
   if (binding.plane == PointerBinding::Plane::made) {
-    pointer = found.shared.constant(step->made[static_cast<size_t>(binding.byte_offset)].data());
+    const Buffer& table = step->made[static_cast<size_t>(binding.byte_offset)].data();
+    pointer = step.lasting ? found.shared.constant(table) : found.own.constant(found.shared, table);
     return;
   }
   const ValueId v = plan_.holder(binding.value);
@@ -64,9 +65,13 @@ void ArgumentPointers::find(size_t i, int position, const Found& found) {
   if (binding.plane == PointerBinding::Plane::prepacked && place.kind != Kind::constant) {
     found.weights.add(i, position, binding.value);
   } else if (place.kind == Kind::constant) {
+    const auto as_it_is = [&] {
+      const Buffer& whole = *plan_.constant(v)->buffers()[plane];
+      return v < found.shared.values ? found.shared.constant(whole) : found.own.constant(found.shared, whole);
+    };
     std::byte* const bytes = binding.plane == PointerBinding::Plane::prepacked
                                  ? laid_out(plan_, step, position, binding.value, found.shared, found.own)
-                                 : found.shared.constant(*plan_.constant(v)->buffers()[plane]);
+                                 : as_it_is();
     pointer = bytes + binding.byte_offset;
   } else if (plan_.is_copied(step)) {
     point_to_copy();

@@ -91,8 +91,7 @@ class Executable::Run {
   void compute(size_t i) const {
     const StepCalls::Ready& ready = calls_.ready[i];
     if (ready.how == StepCalls::How::nothing) return;
-    if (ready.how == StepCalls::How::interpreted)
-      return calls_.interpreted.at(i).run(RunValues(plan_, workspace_), workspace_.queue());
+    if (ready.how == StepCalls::How::interpreted) return calls_.interpreted.at(i).run(RunValues(plan_, workspace_));
     if (ready.how == StepCalls::How::checked) check_operands(i);
     if (plan_.lowered.steps[i].on_host()) return host_steps_.run(i, ready, workspace_);
     workspace_.queue().launch(ready.code, workspace_.bound.args[i], ready.call, scratch_);

@@ -14,7 +14,7 @@ InterpretedStep::InterpretedStep(const RunPlan& plan, const Step& step)
   }
 }
 
-void InterpretedStep::run(const RunValues& values, Queue& queue) const {
+void InterpretedStep::run(const RunValues& values) const {
   std::vector<Tensor> operands(node_.operands.size());
   std::vector<const Tensor*> pointers(node_.operands.size(), nullptr);
   for (size_t o = 0; o < operands.size(); ++o)
@@ -23,9 +23,9 @@ void InterpretedStep::run(const RunValues& values, Queue& queue) const {
       pointers[o] = &operands[o];
     }
   const std::vector<Tensor> results = evaluate_op(*node_.op, {pointers, attributes_, results_});
-  const Drained drained(queue);  // before the results go
+  const Drained drained(values.queue());  // before the results go
   for (size_t r = 0; r < results.size(); ++r) values.set(node_.results[r], results[r]);
-  queue.synchronise();
+  values.queue().synchronise();
 }
 
 }  // namespace hone

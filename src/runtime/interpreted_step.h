@@ -10,7 +10,7 @@ namespace hone {
 class InterpretedStep {
  public:
   InterpretedStep(const RunPlan& plan, const Step& step);  // the sizes of runs put in
-  void run(const RunValues& values, Queue& queue) const;
+  void run(const RunValues& values) const;
 
  private:
   const Node& node_;

@@ -9,8 +9,6 @@
 namespace hone {
 namespace {
 
-std::string megabytes(int64_t bytes) { return human_bytes(static_cast<double>(bytes)); }
-
 // Of weights that are still to be laid out, and of those that runs lay out.
 int64_t layout_bytes(const RunPlan& plan, const SharedKernels& shared, const OwnWeights& own) {
   int64_t bytes = 0;
@@ -47,8 +45,8 @@ void require_memory_for_runs(const RunPlan& plan, const StepCalls& calls, const 
                 more = std::max<int64_t>(checked_sub(whole, std::min(held, in_workspace)), 0);
   require_memory(more, fmt::format("a run of these shapes ({} for what it computes, {} of scratch memory for {} "
                                    "threads, {} of weights laid out, {} of outputs)",
-                                   megabytes(plan.arena.bytes), megabytes(areas), scratch_areas, megabytes(laid_out),
-                                   megabytes(outputs)));
+                                   human_bytes(plan.arena.bytes), human_bytes(areas), scratch_areas,
+                                   human_bytes(laid_out), human_bytes(outputs)));
 }
 
 }  // namespace hone

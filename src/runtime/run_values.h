@@ -10,8 +10,9 @@ class RunValues {
  public:
   RunValues(const RunPlan& plan, const Workspace& workspace) : plan_(plan), workspace_(workspace) {}
 
-  std::byte* address(ValueId v, size_t plane) const;  // of the device
-  Tensor view(ValueId v) const;                       // for the host to read: where the value lies, or a copy
+  Queue& queue() const { return workspace_.queue(); }  // that of the run
+  std::byte* address(ValueId v, size_t plane) const;   // of the device
+  Tensor view(ValueId v) const;                        // for the host to read: where the value lies, or a copy
   void set(ValueId v,
            const Tensor& value) const;  // on a device, done when its queue is synchronised: keep it until then
 

@@ -95,6 +95,11 @@ double SharedKernels::prepack_milliseconds() const {
 }
 int64_t SharedKernels::prepacked_bytes() const { return weights.bytes() + (on_host ? on_host->prepacked_bytes() : 0); }
 
+std::byte* OwnWeights::constant(SharedKernels& kernels, const Buffer& plane) {
+  if (kernels.device->is_host() || plane.size() == 0) return plane.unaligned_address();
+  return copied_.emplace_back(kernels.device->copied(plane)).address();
+}
+
 std::byte* SharedKernels::constant(const Buffer& plane) {
   if (device->is_host() || plane.size() == 0) return plane.unaligned_address();
   auto found = copied_.find(plane.address());

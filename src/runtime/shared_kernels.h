@@ -66,15 +66,17 @@ class ParameterStore {
   std::map<std::string, Laid> laid_;
 };
 
-// Constants of one executable alone, laid out for the device's kernels and for the host's.
+// Constants of one executable alone: laid out for the device's kernels and for the host's, or as they are.
 class OwnWeights {
  public:
   explicit OwnWeights(const SharedKernels& shared);
   WeightStore& of(const StepCall& step) { return step.on_host() ? *host_ : device_; }
   const WeightStore& of(const StepCall& step) const { return step.on_host() ? *host_ : device_; }
+  std::byte* constant(SharedKernels& kernels, const Buffer& plane);  // where their device has it, on any byte
   int64_t bytes() const { return device_.bytes() + (host_ ? host_->bytes() : 0); }
 
  private:
+  std::vector<Buffer> copied_;  // on devices with memory of their own
   WeightStore device_;
   std::optional<WeightStore> host_;  // none: its kernels run nothing
 };

@@ -15,8 +15,6 @@ void grow(BufferPool* pool, Buffer& buffer, int64_t bytes) {
   buffer = pool ? pool->fresh(static_cast<size_t>(bytes)) : Buffer(static_cast<size_t>(bytes));
 }
 
-std::string text_of(int64_t bytes) { return human_bytes(static_cast<double>(bytes)); }
-
 }  // namespace
 
 // A queue of a later generation would take addresses of this one.
@@ -47,7 +45,7 @@ void Workspace::reserve(const std::shared_ptr<Device>& device, uint64_t generati
   require_memory(more,
                  fmt::format("a run ({} for what it computes, {} of scratch memory for each of {} threads; runs at "
                              "the same time have one each)",
-                             text_of(arena_bytes), text_of(scratch_bytes), threads));
+                             human_bytes(arena_bytes), human_bytes(scratch_bytes), threads));
   grow(pool_.get(), arena_buffer_, arena_bytes);
   arena_ = arena_buffer_.address();
   for (size_t t = 0; t < count; ++t) grow(pool_.get(), scratch_buffers_[t], scratch_bytes);

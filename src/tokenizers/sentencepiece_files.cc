@@ -85,18 +85,23 @@ std::vector<Json> usual_normalizers(const SentencePieceModel& model) {
   return steps;
 }
 
+// <s> A </s>, and <s> A </s> </s> B </s>.
+void put_roberta_ends(Conversion& c) {
+  AddedToken mask = c.special("mask_token", "<mask>");
+  mask.lstrip = true;
+  const AddedToken bos = c.special("bos_token", "<s>"), eos = c.special("eos_token", "</s>");
+  c.put_added({bos, c.special("pad_token", "<pad>"), eos, c.special("unk_token", "<unk>"), mask});
+  c.json.root["post_processor"] =
+      template_of(c.json, {bos.text, "A", eos.text}, {bos.text, "A", eos.text, eos.text, "B", eos.text}, c.source);
+}
+
 // fairseq's vocabularies: four tokens of their own, then the file's pieces without its first three.
 void convert_xlm_roberta(Conversion& c) {
   for (const char* own : {"<s>", "<pad>", "</s>", "<unk>"}) c.add(own, 0);
   c.add_pieces(3);
   c.add("<mask>", 0);
   put_unigram(c, 3, usual_normalizers(c.model));
-  AddedToken mask = c.special("mask_token", "<mask>");
-  mask.lstrip = true;
-  const std::string bos = c.special("bos_token", "<s>").text, eos = c.special("eos_token", "</s>").text;
-  c.put_added({c.special("bos_token", "<s>"), c.special("pad_token", "<pad>"), c.special("eos_token", "</s>"),
-               c.special("unk_token", "<unk>"), mask});
-  c.json.root["post_processor"] = template_of(c.json, {bos, "A", eos}, {bos, "A", eos, eos, "B", eos}, c.source);
+  put_roberta_ends(c);
 }
 
 // As XLM-R's, but with a piece of the file for each of the own tokens.
@@ -106,12 +111,7 @@ void convert_camembert(Conversion& c) {
   c.add_pieces(1);
   c.add("<mask>", 0);
   put_unigram(c, 3, usual_normalizers(c.model));
-  AddedToken mask = c.special("mask_token", "<mask>");
-  mask.lstrip = true;
-  const std::string bos = c.special("bos_token", "<s>").text, eos = c.special("eos_token", "</s>").text;
-  c.put_added({c.special("bos_token", "<s>"), c.special("pad_token", "<pad>"), c.special("eos_token", "</s>"),
-               c.special("unk_token", "<unk>"), mask});
-  c.json.root["post_processor"] = template_of(c.json, {bos, "A", eos}, {bos, "A", eos, eos, "B", eos}, c.source);
+  put_roberta_ends(c);
 }
 
 // [CLS] A [SEP], and [CLS] A [SEP] B [SEP].

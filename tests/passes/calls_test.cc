@@ -1,4 +1,4 @@
-// ops/calls.h, which is generated: what a call by names becomes.
+// ops/calls/, which is generated: what a call by names becomes.
 #include "ops/calls/activations.h"
 #include "ops/calls/arithmetic.h"
 #include "ops/calls/cast.h"

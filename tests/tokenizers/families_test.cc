@@ -44,15 +44,6 @@ std::vector<TokenReference> texts_of(const std::string& family) {
   return read_token_references(kFamilies + "/" + family + "/texts.jsonl");
 }
 
-// The reference counts characters.
-std::vector<TextRange> in_characters(const std::string& text, std::vector<TextRange> ranges) {
-  std::vector<int64_t> characters(text.size() + 1);
-  for (size_t i = 0; i < text.size(); ++i)
-    characters[i + 1] = characters[i] + ((static_cast<unsigned char>(text[i]) & 0xc0) != 0x80);
-  for (TextRange& r : ranges) r = {characters[static_cast<size_t>(r.begin)], characters[static_cast<size_t>(r.end)]};
-  return ranges;
-}
-
 class Family : public testing::TestWithParam<std::string> {};
 
 TEST_P(Family, IsEqualToTheReference) {
