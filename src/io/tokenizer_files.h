@@ -27,6 +27,10 @@ inline constexpr const char* kTokenizerSets[][2] = {{kTokenizerJson, nullptr},
                                                     {"tokenizer.model", nullptr},
                                                     {"spm.model", nullptr}};
 
+// For messages: all of these.
+inline constexpr const char* kTokenizerSetNames =
+    "tokenizer.json, vocab.txt, vocab.json with merges.txt, or a model of SentencePiece";
+
 // Of files by name.
 inline bool has_tokenizer(const std::map<std::string, std::string>& files) {
   for (const auto& [first, second] : kTokenizerSets)

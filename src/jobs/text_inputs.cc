@@ -31,7 +31,8 @@ int64_t least_of(const LoadedModel& model, std::initializer_list<const char*> ke
 }  // namespace
 
 Tokenizer tokenizer_of(const LoadedModel& model) {
-  if (!has_tokenizer(model.files)) fail("{}: has no tokenizer; give token ids with --input", model.path);
+  if (!has_tokenizer(model.files))
+    fail("{}: has no tokenizer ({}); give token ids with --input", model.path, kTokenizerSetNames);
   TokenizerSettings settings = read_tokenizer_settings(model.files, model.path);
   // Files of earlier versions carry no settings but this one.
   if (const auto lowercase = model.graph.metadata.find("tokenizer.lowercase");

@@ -23,10 +23,7 @@ TokenizerJson convert_tokenizer_files(const NamedFiles& files, const TokenizerSe
                                       const std::string& source) {
   for (const TokenizerDef* def : tokenizers::all())
     if (def->reads && def->reads(files)) return def->convert(files, settings, source);
-  fail(
-      "{}: has no tokenizer that hone reads: tokenizer.json, vocab.txt, vocab.json with merges.txt, or a file of "
-      "SentencePiece",
-      source);
+  fail("{}: has no tokenizer that hone reads: {}", source, kTokenizerSetNames);
 }
 
 std::string tokenizer_json_of(const NamedFiles& files, const std::string& source) {
