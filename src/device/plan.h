@@ -23,22 +23,28 @@ struct KernelArgs {
 
 struct KernelDef;  // of a class (kernels/kernel.h)
 
-// A plan of any class, by value.
+// A plan of any class, by value. A device that decides more than the class's own plan says has a type of its own for
+// it, with the class's as its base, which `Extends` names:
+//
+//   struct X86GemmPlan : GemmPlan { using Extends = GemmPlan; bool by_tiles = false; … };
 class KernelPlan {
  public:
   template <HasFields Plan>
   KernelPlan(Plan plan)  // NOLINT: a plan of a class is a plan
-      : def_(&Plan::kernel()), text_(&text_of<Plan>), plan_(std::make_shared<const Plan>(std::move(plan))) {}
+      : def_(&Plan::kernel()),
+        text_(&text_of<Plan>),
+        view_(&view_of<Plan>),
+        plan_(std::make_shared<const Plan>(std::move(plan))) {}
 
   const KernelDef& kernel() const { return *def_; }
   template <HasFields Plan>
-  const Plan* as() const {  // null when it is of another class
-    return def_ == &Plan::kernel() ? static_cast<const Plan*>(plan_.get()) : nullptr;
+  const Plan* as() const {  // null when it is of another type, which does not extend this one
+    return static_cast<const Plan*>(view_(plan_.get(), &kTypeOf<Plan>));
   }
   template <HasFields Plan>
   const Plan& get() const {
     const Plan* plan = as<Plan>();
-    CHECK(plan != nullptr, "the plan is of another class");
+    CHECK(plan != nullptr, "the plan is of another type");
     return *plan;
   }
   const void* identity() const { return plan_.get(); }     // that copies share
@@ -53,8 +59,21 @@ class KernelPlan {
     return text;
   }
 
+  template <class Plan>
+  static constexpr char kTypeOf = 0;  // its address tells types apart
+  // The plan, or the part of it that is of a type which its own extends.
+  template <class Plan>
+  static const void* view_of(const void* plan, const void* type) {
+    if (type == &kTypeOf<Plan>) return plan;
+    if constexpr (requires { typename Plan::Extends; })
+      return view_of<typename Plan::Extends>(static_cast<const typename Plan::Extends*>(static_cast<const Plan*>(plan)),
+                                             type);
+    else return nullptr;
+  }
+
   const KernelDef* def_;
   std::string (*text_)(const void*);
+  const void* (*view_)(const void*, const void*);
   std::shared_ptr<const void> plan_;
 };
 

@@ -90,6 +90,25 @@ TEST(KernelPlan, IsReadAsItsOwnClassOnly) {
   EXPECT_THROW(plan.get<GatherPlan>(), Bug);
 }
 
+struct OwnTransposePlan : TransposePlan {
+  using Extends = TransposePlan;
+  bool fast = false;
+  static constexpr auto fields() {
+    return std::tuple_cat(TransposePlan::fields(), std::tuple(field("fast", &OwnTransposePlan::fast)));
+  }
+};
+
+TEST(KernelPlan, OfADevicesOwnTypeIsReadAsTheClasssToo) {
+  OwnTransposePlan own;
+  own.element_bytes = 2, own.fast = true;
+  const KernelPlan plan = own;
+  EXPECT_EQ(&plan.kernel(), &TransposePlan::kernel());
+  EXPECT_TRUE(plan.get<OwnTransposePlan>().fast);
+  EXPECT_EQ(plan.get<TransposePlan>().element_bytes, 2);
+  EXPECT_EQ(KernelPlan(TransposePlan()).as<OwnTransposePlan>(), nullptr);
+  EXPECT_FALSE(plan == KernelPlan(static_cast<TransposePlan&>(own)));
+}
+
 TEST(KernelClass, EachHasNameDocAndAnEmitter) {
   EXPECT_EQ(kernels::all().size(), device_x86::all().size());
   for (const KernelDef* kernel : kernels::all()) {
