@@ -41,15 +41,18 @@ std::vector<std::string> nearest_names(std::string_view name, std::span<const st
   return nearest;
 }
 
+std::string one_of(std::span<const std::string> names) {
+  std::string text;
+  for (size_t i = 0; i < names.size(); ++i) {
+    if (i > 0) text += i + 1 == names.size() ? " or " : ", ";
+    text += names[i];
+  }
+  return text;
+}
+
 std::string did_you_mean(std::string_view name, std::span<const std::string> candidates) {
   const std::vector<std::string> nearest = nearest_names(name, candidates);
-  if (nearest.empty()) return "";
-  std::string text = ". Did you mean ";
-  for (size_t i = 0; i < nearest.size(); ++i) {
-    if (i > 0) text += i + 1 == nearest.size() ? " or " : ", ";
-    text += nearest[i];
-  }
-  return text + "?";
+  return nearest.empty() ? "" : ". Did you mean " + one_of(nearest) + "?";
 }
 
 std::vector<std::string> split(std::string_view text, char separator) {

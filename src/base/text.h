@@ -16,6 +16,8 @@ int edit_distance(std::string_view a, std::string_view b);
 // characters.
 std::vector<std::string> nearest_names(std::string_view name, std::span<const std::string> candidates, int count = 3);
 
+std::string one_of(std::span<const std::string> names);  // "a, b or c"
+
 // ". Did you mean a, b or c?" or "" when nothing is near: appended to an error.
 std::string did_you_mean(std::string_view name, std::span<const std::string> candidates);
 

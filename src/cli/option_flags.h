@@ -1,4 +1,4 @@
-// A table of options (passes/options.h) as flags of the command line.
+// A table of options (base/options.h) as flags of the command line.
 #pragma once
 
 #include <CLI/CLI.hpp>
@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "passes/options.h"
+#include "base/options.h"
 
 namespace hone {
 

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "passes/options.h"
+#include "base/options.h"
 
 namespace hone {
 

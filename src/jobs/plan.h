@@ -5,7 +5,7 @@
 #include <span>
 #include <string>
 
-#include "passes/options.h"
+#include "base/options.h"
 
 namespace hone {
 

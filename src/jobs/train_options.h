@@ -8,9 +8,9 @@
 #include <string>
 #include <vector>
 
+#include "base/options.h"
 #include "data/data_options.h"
 #include "passes/lora.h"
-#include "passes/options.h"
 #include "train/optimizer.h"
 #include "train/schedule.h"
 

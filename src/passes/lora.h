@@ -16,8 +16,8 @@
 #include <string>
 #include <vector>
 
+#include "base/options.h"
 #include "ir/graph.h"
-#include "passes/options.h"
 
 namespace hone {
 

@@ -9,8 +9,8 @@
 #include <span>
 #include <string>
 
+#include "base/options.h"
 #include "ir/tensor.h"
-#include "passes/options.h"
 
 namespace hone {
 

@@ -17,7 +17,7 @@
 #include <utility>
 #include <vector>
 
-#include "passes/options.h"
+#include "base/options.h"
 
 namespace hone {
 

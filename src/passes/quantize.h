@@ -20,9 +20,9 @@
 #include <string>
 #include <vector>
 
+#include "base/options.h"
 #include "ir/graph.h"
 #include "ir/statistics.h"
-#include "passes/options.h"
 
 namespace hone {
 

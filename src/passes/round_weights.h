@@ -5,11 +5,11 @@
 #include <span>
 #include <string>
 
+#include "base/options.h"
 #include "formats/format.h"
 #include "ir/statistics.h"
 #include "ir/tensor.h"
 #include "passes/gptq.h"
-#include "passes/options.h"
 
 namespace hone {
 

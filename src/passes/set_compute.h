@@ -4,7 +4,7 @@
 #include <span>
 #include <string>
 
-#include "passes/options.h"
+#include "base/options.h"
 
 namespace hone {
 

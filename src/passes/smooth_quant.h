@@ -3,7 +3,7 @@
 
 #include <span>
 
-#include "passes/options.h"
+#include "base/options.h"
 
 namespace hone {
 

@@ -8,9 +8,9 @@
 #include <string>
 #include <vector>
 
+#include "base/options.h"
 #include "ir/graph.h"
 #include "ir/statistics.h"
-#include "passes/options.h"
 #include "prune/score.h"
 
 namespace hone {

@@ -6,7 +6,7 @@
 #include <string>
 #include <string_view>
 
-#include "passes/options.h"
+#include "base/options.h"
 
 namespace hone {
 

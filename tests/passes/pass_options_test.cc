@@ -135,5 +135,16 @@ TEST(PassOptions, AreDescribedByTheirTable) {
   EXPECT_TRUE(option_table<SetComputeOptions>.fields()[0].required);
 }
 
+TEST(Options, OfQuantizeAreDocumentedAndChecked) {
+  for (const OptionField<QuantizeOptions>& field : quantize_fields())
+    EXPECT_GT(std::string(field.doc).size(), 10u) << field.name;
+  QuantizeOptions o;
+  set_option(quantize_fields(), o, "to", {"mxint8"});
+  EXPECT_EQ(o.to, "mxint8");
+  EXPECT_THROW(set_option(quantize_fields(), o, "to", {"mxint9"}), FormatError);
+  EXPECT_THROW(set_option(quantize_fields(), o, "rule", {"layer"}), Error);
+  EXPECT_THROW(set_option(quantize_fields(), o, "skip", {"("}), Error);
+}
+
 }  // namespace
 }  // namespace hone

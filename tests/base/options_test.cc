@@ -1,9 +1,8 @@
-#include "passes/options.h"
+#include "base/options.h"
 
 #include <gtest/gtest.h>
 
-#include "passes/pipelines.h"
-#include "tests/passes/parse_ops.h"
+#include "tests/support/error_of.h"
 
 namespace hone {
 namespace {
@@ -62,15 +61,52 @@ TEST(Options, RefuseWhatDoesNotFit) {
   EXPECT_TRUE(o.list.empty());
 }
 
-TEST(Options, OfQuantizeAreDocumentedAndChecked) {
-  for (const OptionField<QuantizeOptions>& field : quantize_fields())
-    EXPECT_GT(std::string(field.doc).size(), 10u) << field.name;
-  QuantizeOptions o;
-  set_option(quantize_fields(), o, "to", {"mxint8"});
-  EXPECT_EQ(o.to, "mxint8");
-  EXPECT_THROW(set_option(quantize_fields(), o, "to", {"mxint9"}), FormatError);
-  EXPECT_THROW(set_option(quantize_fields(), o, "rule", {"layer"}), Error);
-  EXPECT_THROW(set_option(quantize_fields(), o, "skip", {"("}), Error);
+struct Traits {
+  std::string kind = "a";
+  int64_t threads = 1;
+  double share = 0.5;
+  std::vector<std::string> kinds;
+  std::optional<int64_t> trials;
+  uint64_t seed = 1;
+};
+std::vector<std::string> kinds() { return {"a", "b", "c"}; }
+constexpr OptionField<Traits> kTraits[] = {
+    {"kind", "", &Traits::kind, nullptr, false, {.choices = kinds}},
+    {"threads", "", &Traits::threads, nullptr, false, {.least = 1, .most = 1024}},
+    {"share", "", &Traits::share, nullptr, false, {.least = 0}},
+    {"kinds", "", &Traits::kinds, nullptr, false, {.choices = kinds}},
+    {"trials", "", &Traits::trials, nullptr, false, {.most = 9, .more_doc = [] { return std::string(" (30)"); }}},
+    {"seed", "", &Traits::seed}};
+const std::span<const OptionField<Traits>> kTraitSpan = kTraits;
+
+TEST(Options, HoldToChoicesAndRanges) {
+  Traits t;
+  const auto refused = [&](const char* name, const char* text) {
+    return error_of([&] { set_option(kTraitSpan, t, name, {text}); });
+  };
+  EXPECT_EQ(refused("kind", "d"), "option kind: expected a, b or c, found \"d\"");
+  EXPECT_EQ(refused("kinds", "d"), "option kinds: expected a, b or c, found \"d\"");
+  EXPECT_EQ(refused("threads", "0"), "option threads: expected an integer from 1 to 1024, found 0");
+  EXPECT_EQ(refused("share", "-1"), "option share: expected a number from 0, found -1");
+  EXPECT_EQ(refused("share", "nan"), "option share: expected a number from 0, found nan");
+  EXPECT_EQ(refused("trials", "10"), "option trials: expected an integer up to 9, found 10");
+  EXPECT_NE(refused("seed", "-1").find("from 0 to 18446744073709551615"), std::string::npos);
+  EXPECT_EQ(t.trials, std::nullopt);
+  EXPECT_TRUE(t.kinds.empty());
+  EXPECT_EQ(refused("kind", "b") + refused("threads", "1024") + refused("trials", "9") + refused("kinds", "c"), "");
+  EXPECT_EQ(refused("seed", "18446744073709551615"), "");
+  EXPECT_EQ(t.kind, "b");
+  EXPECT_EQ(t.trials, 9);
+  EXPECT_EQ(t.seed, UINT64_MAX);
+  EXPECT_EQ(options_toml(kTraitSpan, Traits{.trials = 7}), "trials = 7\n");
+}
+
+TEST(Options, AreDescribedWithWhatIsKnownOnlyThen) {
+  const std::vector<OptionInfo> infos = describe_options(kTraitSpan);
+  EXPECT_EQ(infos[4].doc, " (30)");
+  EXPECT_EQ(infos[4].kind, OptionKind::integer);
+  EXPECT_EQ(infos[4].default_text, "");
+  EXPECT_EQ(infos[5].default_text, "1");
 }
 
 }  // namespace

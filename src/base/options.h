@@ -7,8 +7,12 @@
 // texts.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <charconv>
+#include <cstdint>
+#include <limits>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -22,28 +26,56 @@
 
 namespace hone {
 
-enum class OptionKind { text, flag, integer, number, list };  // in the order of OptionField::member
+enum class OptionKind { text, flag, integer, number, list };
 inline const char* to_string(OptionKind kind) {
   return std::array{"text", "flag", "integer", "number", "list"}[static_cast<size_t>(kind)];
 }
+
+// Whether a text is the path of a file or folder, and what is done with that.
+enum class OptionFile : uint8_t { none, reads, reads_pairs, writes };  // pairs: NAME=PATH
+
+// What a field takes beyond what its type says, and how people are shown it.
+struct OptionTraits {
+  const char* group = "";                           // heading under which help has it
+  const char* value = "";                           // stands for its value in help: "FORMAT"; empty: by the type
+  std::vector<std::string> (*choices)() = nullptr;  // the only texts that it takes
+  double least = -std::numeric_limits<double>::infinity(), most = std::numeric_limits<double>::infinity();
+  OptionFile file = OptionFile::none;
+  char letter = 0;                      // -o
+  bool is_positional = false;           // of a command line: given without its name
+  bool is_flag_only = false;            // no key of a TOML file
+  bool has_commas = false;              // of a list: they part its elements
+  bool takes_several = false;           // of a list: all words of a command line up to the next flag
+  const char* only_with = "";           // the option without which it says nothing
+  std::string (*more_doc)() = nullptr;  // behind the doc: what is known only when the program runs
+};
 
 template <class T>
 struct OptionField {
   const char* name;  // as a flag without the dashes, and as a TOML key
   const char* doc;
-  std::variant<std::string T::*, bool T::*, int64_t T::*, double T::*, std::vector<std::string> T::*> member;
+  std::variant<std::string T::*, bool T::*, int64_t T::*, double T::*, std::vector<std::string> T::*,
+               std::optional<int64_t> T::*, uint64_t T::*>
+      member;
   void (*check)(const std::string&) = nullptr;  // each text; throws Error
   bool required = false;                        // what T{} has is no value
+  OptionTraits traits = {};
 
-  OptionKind kind() const { return static_cast<OptionKind>(member.index()); }
+  OptionKind kind() const {
+    constexpr std::array kKinds{OptionKind::text, OptionKind::flag,    OptionKind::integer, OptionKind::number,
+                                OptionKind::list, OptionKind::integer, OptionKind::integer};
+    return kKinds[member.index()];
+  }
 };
 
 // Of a field, without the struct's type.
 struct OptionInfo {
-  const char *name, *doc;
+  const char* name;
+  std::string doc;
   OptionKind kind;
-  std::string default_text;  // as it would be given; of a list, and of what is required, empty
+  std::string default_text;  // as it would be given; empty: none
   bool required;
+  OptionTraits traits;
 };
 
 template <class T>
@@ -59,21 +91,49 @@ namespace detail {
   fail("option {}: expected {}, found \"{}\"", name, accepted, found);
 }
 
-inline void assign(const char* name, const std::string& text, std::string& value) {
+// Throws Error unless the text is one of the choices.
+inline void check_choice(const char* name, const OptionTraits& traits, const std::string& text) {
+  if (!traits.choices) return;
+  const std::vector<std::string> choices = traits.choices();
+  if (std::ranges::find(choices, text) == choices.end())
+    fail("option {}: expected {}, found \"{}\"{}", name, one_of(choices), text, did_you_mean(text, choices));
+}
+
+inline void assign(const char* name, const OptionTraits& traits, const std::string& text, std::string& value) {
   if (text.empty()) refuse_option(name, text, "a text");
+  check_choice(name, traits, text);
   value = text;
 }
 
-inline void assign(const char* name, const std::string& text, bool& value) {
+inline void assign(const char* name, const OptionTraits&, const std::string& text, bool& value) {
   if (text != "true" && text != "false" && !text.empty()) refuse_option(name, text, "true or false");
   value = text != "false";  // a flag that is given without a value is true
 }
 
 template <class Number>
-void assign(const char* name, const std::string& text, Number& value) {
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+void assign(const char* name, const OptionTraits& traits, const std::string& text, Number& value) {
+  constexpr bool kWhole = std::is_integral_v<Number>;
+  const char* const accepted = kWhole ? "an integer" : "a number";
+  Number given{};
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), given);
   if (error != std::errc() || end != text.data() + text.size())
-    refuse_option(name, text, std::is_integral_v<Number> ? "an integer" : "a number");
+    refuse_option(name, text, std::is_unsigned_v<Number> ? "an integer from 0 to 18446744073709551615" : accepted);
+  const auto real = static_cast<double>(given);
+  if (real >= traits.least && real <= traits.most) {
+    value = given;
+    return;
+  }
+  const bool from = traits.least > -std::numeric_limits<double>::infinity();
+  const bool to = traits.most < std::numeric_limits<double>::infinity();
+  fail("option {}: expected {}{}{}, found {}", name, accepted, from ? fmt::format(" from {:.15g}", traits.least) : "",
+       to ? fmt::format("{} {:.15g}", from ? " to" : " up to", traits.most) : "", text);
+}
+
+template <class Number>
+void assign(const char* name, const OptionTraits& traits, const std::string& text, std::optional<Number>& value) {
+  Number given{};
+  assign(name, traits, text, given);
+  value = given;
 }
 
 }  // namespace detail
@@ -88,6 +148,7 @@ void set_option(std::span<const OptionField<T>> fields, T& options, std::string_
     if (field.check)
       for (const std::string& value : values) field.check(value);
     if (const auto* list = std::get_if<std::vector<std::string> T::*>(&field.member)) {
+      for (const std::string& value : values) detail::check_choice(field.name, field.traits, value);
       std::vector<std::string>& all = options.**list;
       all.insert(all.end(), values.begin(), values.end());
       return;
@@ -97,7 +158,7 @@ void set_option(std::span<const OptionField<T>> fields, T& options, std::string_
     std::visit(
         [&](auto member) {
           if constexpr (!std::is_same_v<decltype(member), std::vector<std::string> T::*>)
-            detail::assign(field.name, bare_flag ? "" : values[0], options.*member);
+            detail::assign(field.name, field.traits, bare_flag ? "" : values[0], options.*member);
         },
         field.member);
     return;
@@ -135,23 +196,41 @@ template <class Number>
 std::string toml_value(Number number) {
   return fmt::format("{}", number);
 }
+template <class Value>
+std::string toml_value(const std::optional<Value>& value) {
+  return toml_value(*value);
+}
+
+}  // namespace detail
+
+namespace detail {
+
+template <class Value>
+std::string default_text(const Value& value) {
+  return fmt::format("{}", value);
+}
+inline std::string default_text(const std::vector<std::string>&) { return ""; }
+template <class Value>
+std::string default_text(const std::optional<Value>& value) {
+  return value ? default_text(*value) : "";
+}
 
 }  // namespace detail
 
 template <class T>
+OptionInfo describe_option(const OptionField<T>& field) {
+  static const T unset{};
+  OptionInfo info{field.name, field.doc, field.kind(), "", field.required, field.traits};
+  if (field.traits.more_doc) info.doc += field.traits.more_doc();
+  if (!field.required)
+    std::visit([&](auto member) { info.default_text = detail::default_text(unset.*member); }, field.member);
+  return info;
+}
+
+template <class T>
 std::vector<OptionInfo> describe_options(std::span<const OptionField<T>> fields) {
-  const T unset{};
   std::vector<OptionInfo> infos;
-  for (const OptionField<T>& field : fields) {
-    OptionInfo info{field.name, field.doc, field.kind(), "", field.required};
-    std::visit(
-        [&](auto member) {
-          if constexpr (!std::is_same_v<decltype(member), std::vector<std::string> T::*>)
-            if (!field.required) info.default_text = fmt::format("{}", unset.*member);
-        },
-        field.member);
-    infos.push_back(std::move(info));
-  }
+  for (const OptionField<T>& field : fields) infos.push_back(describe_option(field));
   return infos;
 }
 
@@ -168,7 +247,8 @@ std::vector<std::string> missing_options(std::span<const OptionField<T>> fields,
   return names;
 }
 
-// The fields as those of a struct that derives from theirs.
+// The fields as those of a struct that derives from theirs: what a verb takes is a struct whose bases are what it
+// shares with others.
 template <class Derived, class T>
 void append_fields(std::vector<OptionField<Derived>>& all, std::span<const OptionField<T>> fields) {
   static_assert(std::is_base_of_v<T, Derived>);
@@ -177,7 +257,7 @@ void append_fields(std::vector<OptionField<Derived>>& all, std::span<const Optio
         [&](auto member) {
           using Value = std::remove_cvref_t<decltype(std::declval<T&>().*member)>;
           Value Derived::*const inherited = member;
-          all.push_back({field.name, field.doc, inherited, field.check, field.required});
+          all.push_back({field.name, field.doc, inherited, field.check, field.required, field.traits});
         },
         field.member);
 }
