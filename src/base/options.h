@@ -26,7 +26,7 @@
 
 namespace hone {
 
-enum class OptionKind { text, flag, integer, number, list };
+enum class OptionKind : uint8_t { text, flag, integer, number, list };
 inline const char* to_string(OptionKind kind) {
   return std::array{"text", "flag", "integer", "number", "list"}[static_cast<size_t>(kind)];
 }
@@ -46,7 +46,9 @@ struct OptionTraits {
   bool is_flag_only = false;            // no key of a TOML file
   bool has_commas = false;              // of a list: they part its elements
   bool takes_several = false;           // of a list: all words of a command line up to the next flag
+  bool last_counts = false;             // where it is given several times
   const char* only_with = "";           // the option without which it says nothing
+  const char* not_with = "";            // one that excludes it
   std::string (*more_doc)() = nullptr;  // behind the doc: what is known only when the program runs
 };
 
@@ -55,15 +57,16 @@ struct OptionField {
   const char* name;  // as a flag without the dashes, and as a TOML key
   const char* doc;
   std::variant<std::string T::*, bool T::*, int64_t T::*, double T::*, std::vector<std::string> T::*,
-               std::optional<int64_t> T::*, uint64_t T::*>
+               std::optional<int64_t> T::*, uint64_t T::*, std::optional<double> T::*, std::optional<std::string> T::*>
       member;
   void (*check)(const std::string&) = nullptr;  // each text; throws Error
   bool required = false;                        // what T{} has is no value
   OptionTraits traits = {};
 
   OptionKind kind() const {
-    constexpr std::array kKinds{OptionKind::text, OptionKind::flag,    OptionKind::integer, OptionKind::number,
-                                OptionKind::list, OptionKind::integer, OptionKind::integer};
+    using enum OptionKind;
+    constexpr std::array kKinds{text, flag, integer, number, list, integer, integer, number, text};
+    static_assert(kKinds.size() == std::variant_size_v<decltype(member)>);
     return kKinds[member.index()];
   }
 };
@@ -129,9 +132,14 @@ void assign(const char* name, const OptionTraits& traits, const std::string& tex
        to ? fmt::format("{} {:.15g}", from ? " to" : " up to", traits.most) : "", text);
 }
 
-template <class Number>
-void assign(const char* name, const OptionTraits& traits, const std::string& text, std::optional<Number>& value) {
-  Number given{};
+template <class Value>
+void assign(const char* name, const OptionTraits& traits, const std::string& text, std::optional<Value>& value) {
+  if constexpr (std::is_same_v<Value, std::string>) {
+    check_choice(name, traits, text);
+    value = text;  // an empty one is one, too
+    return;
+  }
+  Value given{};
   assign(name, traits, text, given);
   value = given;
 }
