@@ -1,6 +1,5 @@
 #include "cli/flags.h"
-#include "cli/registry.h"
-#include "cli/run_files.h"
+#include "cli/verb.h"
 #include "io/numpy.h"
 #include "jobs/formats.h"
 #include "measure/quality.h"
@@ -8,19 +7,24 @@
 namespace hone {
 namespace {
 
-struct {
+struct CastVerb : ResultFlags {
   std::string format, input, output, codes, scales, zero_points;
-  OutputFlags result;
-} flags;
+  static std::span<const OptionField<CastVerb>> fields();
+};
 
-void setup(CLI::App& app) {
-  app.add_option("FORMAT", flags.format, "Format string, e.g. mxint8 or int4.g128 (see hone formats)")->required();
-  app.add_option("INPUT", flags.input, "Array to cast, .npy")->required();
-  app.add_option("-o,--output", flags.output, "Decoded values, f32 .npy")->required();
-  app.add_option("--codes", flags.codes, "Also write the code of each element, .npy");
-  app.add_option("--scales", flags.scales, "Also write the scale code of each group, .npy");
-  app.add_option("--zero-points", flags.zero_points, "Also write the zero point of each group, .npy");
-  flags.result.add_to(app);
+constexpr OptionTraits kWritten{.file = OptionFile::writes};
+constexpr OptionField<CastVerb> kOwn[] = {
+    required_flag("format", "Format string, e.g. mxint8 or int4.g128 (see hone formats)", &CastVerb::format,
+                  {.is_positional = true}),
+    required_flag("input", "Array to cast, .npy", &CastVerb::input, {.file = OptionFile::reads, .is_positional = true}),
+    required_flag("output", "Decoded values, f32 .npy", &CastVerb::output, {.file = OptionFile::writes, .letter = 'o'}),
+    flag("codes", "Also write the code of each element, .npy", &CastVerb::codes, kWritten),
+    flag("scales", "Also write the scale code of each group, .npy", &CastVerb::scales, kWritten),
+    flag("zero-points", "Also write the zero point of each group, .npy", &CastVerb::zero_points, kWritten)};
+
+std::span<const OptionField<CastVerb>> CastVerb::fields() {
+  static const auto all = joined_fields<CastVerb>(kOwn, ResultFlags::fields());
+  return all;
 }
 
 // A part of the result that a flag asks for, and that not every format has.
@@ -30,25 +34,25 @@ struct Part {
   const char *noun, *flag;
 };
 
-void write_parts(const CastResult& result) {
-  const Part parts[] = {{flags.codes, result.codes, "codes: it changes values only", "--codes"},
-                        {flags.scales, result.scales, "scales", "--scales"},
-                        {flags.zero_points, result.zero_points, "zero points", "--zero-points"}};
+void write_parts(const CastVerb& verb, const CastResult& result) {
+  const Part parts[] = {{verb.codes, result.codes, "codes: it changes values only", "--codes"},
+                        {verb.scales, result.scales, "scales", "--scales"},
+                        {verb.zero_points, result.zero_points, "zero points", "--zero-points"}};
   for (const Part& part : parts)
-    if (!part.path.empty() && !part.tensor) fail("{} has no {}; leave {} out", flags.format, part.noun, part.flag);
-  write_npy(flags.output, result.values);
+    if (!part.path.empty() && !part.tensor) fail("{} has no {}; leave {} out", verb.format, part.noun, part.flag);
+  write_npy(verb.output, result.values);
   for (const Part& part : parts)
     if (!part.path.empty()) write_npy(part.path, *part.tensor);
 }
 
-KeyValues facts(const Tensor& input, const CastResult& result) {
+KeyValues facts(const CastVerb& verb, const Tensor& input, const CastResult& result) {
   const Quality q = compare(input.to_floats(), result.values.to_floats());
   const NumberStyle count{NumberFormat::integer, 0};
   const auto whole = [](int64_t n) { return number(static_cast<double>(n)); };
   KeyValues facts{
       .key = "cast",
       .title = "Cast",
-      .items = {{"format", "format", to_string(parse_format(flags.format))},
+      .items = {{"format", "format", to_string(parse_format(verb.format))},
                 {"elements", "elements", whole(input.elements()), "", count},
                 {"sqnr_db", "SQNR", number(q.sqnr_db), "dB", {NumberFormat::fixed, 2}},
                 {"max_abs_error", "largest error", number(q.max_abs_error), "", {NumberFormat::significant, 4}}}};
@@ -64,40 +68,35 @@ KeyValues facts(const Tensor& input, const CastResult& result) {
   return facts;
 }
 
-int run() {
-  RunFiles()
-      .reads("INPUT", flags.input)
-      .writes("--output", flags.output)
-      .writes("--codes", flags.codes)
-      .writes("--scales", flags.scales)
-      .writes("--zero-points", flags.zero_points)
-      .check();
-  const Tensor input = read_npy(flags.input);
-  const CastResult result = cast_through(flags.format, input);
-  write_parts(result);
-  Record record{.title = fmt::format("{} through {}", flags.input, flags.format),
+int run(CastVerb& verb) {
+  files_of(verb).check();
+  const Tensor input = read_npy(verb.input);
+  const CastResult result = cast_through(verb.format, input);
+  write_parts(verb, result);
+  Record record{.title = fmt::format("{} through {}", verb.input, verb.format),
                 .command = this_command(),
                 .findings = {},
-                .sections = {{"Cast", {facts(input, result)}}},
+                .sections = {{"Cast", {facts(verb, input, result)}}},
                 .machine = {},
                 .manifest = {}};
   if (!result.codes)
-    record.findings.push_back(fmt::format("{} changes values only: it has no codes and can't be packed", flags.format));
+    record.findings.push_back(fmt::format("{} changes values only: it has no codes and can't be packed", verb.format));
   if (result.lost_nan > 0)
     record.findings.push_back(
-        fmt::format("{} has no NaN: {} of {} became 0", flags.format, result.lost_nan, result.counts.nan));
-  flags.result.print(record);
+        fmt::format("{} has no NaN: {} of {} became 0", verb.format, result.lost_nan, result.counts.nan));
+  verb.print(record);
   return 0;
 }
 
-}  // namespace
-
-extern constinit const VerbDef cast_verb_def{
+constexpr Verb<CastVerb> kVerb{
     .name = "cast",
     .summary = "Send an array through a number format and back",
     .examples =
         "  hone cast mxint8 in.npy -o out.npy\n  hone cast int4.g128 in.npy -o out.npy --codes c.npy --scales s.npy",
-    .setup = setup,
     .run = run};
+
+}  // namespace
+
+extern constinit const VerbDef cast_verb_def = verb_def<kVerb>();
 
 }  // namespace hone

@@ -1,42 +1,35 @@
 #include "cli/flags.h"
-#include "cli/registry.h"
-#include "cli/run_files.h"
+#include "cli/verb.h"
 #include "jobs/compile_model.h"
 
 namespace hone {
 namespace {
 
-struct {
-  ModelFlags model;
-  ShapeFlags shapes;
-  RunFlags run;
+struct CompileVerb : ModelFlags, ShapeFlags, RunFlags, ResultFlags {
   std::string output;
-  OutputFlags result;
-} flags;
+  static std::span<const OptionField<CompileVerb>> fields();
+};
 
-void setup(CLI::App& app) {
-  flags.model.add_to(app);
-  app.add_option("-o,--output", flags.output, "File to write, .safetensors")->required();
-  flags.shapes.add_to(app);
-  flags.run.add_all_but_trust_to(app);
-  flags.run.add_compute_to(app);
-  flags.result.add_to(app);
+constexpr OptionField<CompileVerb> kOutput[] = {
+    required_flag("output", "File to write, .safetensors", &CompileVerb::output, {.value = "FILE", .letter = 'o'})};
+
+std::span<const OptionField<CompileVerb>> CompileVerb::fields() {
+  static const auto all =
+      joined_fields<CompileVerb>(ModelFlags::fields(), kOutput, ShapeFlags::fields(), RunFlags::fields(),
+                                 RunFlags::compute_fields(), ResultFlags::fields());
+  return all;
 }
 
-int run() {
-  RunFiles files;
-  files.reads("MODEL", flags.model.model);
-  if (flags.model.model.ends_with(".safetensors")) files.replaces("--output", flags.output);
-  else files.writes("--output", flags.output);
+int run(CompileVerb& verb) {
+  RunFiles files = files_of(verb);
+  if (verb.model.ends_with(".safetensors")) files.replaces("--output", verb.output);
+  else files.writes("--output", verb.output);
   files.check();
-  flags.result.print(
-      compile_model(flags.model.load(), flags.run.options(), flags.shapes.get(), flags.output, this_command()));
+  verb.print(compile_model(verb.load(), verb.session_options(), verb.shapes(), verb.output, this_command()));
   return 0;
 }
 
-}  // namespace
-
-extern constinit const VerbDef compile_verb_def{
+constexpr Verb<CompileVerb> kVerb{
     .name = "compile",
     .summary = "Write a model with its machine code, so that it starts without compiling",
     .examples =
@@ -44,7 +37,10 @@ extern constinit const VerbDef compile_verb_def{
         "  hone compile all-MiniLM-L6-v2 -o minilm.safetensors --seq 128      # and for texts of this length alone\n"
         "  hone compile minilm.safetensors -o minilm.safetensors --isa avx2   # adds the code of another level\n"
         "  hone run minilm.safetensors --seq 128 --trust-code                 # runs it; without, it is left aside",
-    .setup = setup,
     .run = run};
+
+}  // namespace
+
+extern constinit const VerbDef compile_verb_def = verb_def<kVerb>();
 
 }  // namespace hone

@@ -2,53 +2,47 @@
 
 #include "base/cache_folder.h"
 #include "cli/flags.h"
-#include "cli/registry.h"
-#include "cli/run_files.h"
+#include "cli/verb.h"
 #include "measure/peaks.h"
 
 namespace hone {
 namespace {
 
-struct {
-  std::string model, device, isa, disk = ".";
-  ShapeFlags shapes;
+struct DoctorVerb : ModelFlags, ShapeFlags, DeviceFlags, ResultFlags {
+  std::string disk = ".";
   std::vector<std::string> formats;
-  bool train = false, no_fallback = false;
-  OutputFlags output;
-} flags;
+  bool train = false;
+  static std::span<const OptionField<DoctorVerb>> fields();
+};
 
-void setup(CLI::App& app) {
-  app.add_option("MODEL", flags.model, "Hugging Face folder, .onnx file, or a file that hone wrote")->required();
-  flags.shapes.add_to(app);
-  app.add_option("--to", flags.formats, "Number format to check (repeatable; default: a choice from 16 bits to 4)")
-      ->allow_extra_args(false);
-  add_device_to(app, flags.device);
-  add_no_fallback_to(app, flags.no_fallback);
-  app.add_option("--isa", flags.isa,
-                 "Instruction set that code would be generated for (default: all that this CPU has)");
-  app.add_option("--disk", flags.disk, "Folder that results would be written to")->capture_default_str();
-  app.add_flag("--train", flags.train, "Also list what the model lacks to be trained");
-  flags.output.add_to(app);
+constexpr OptionField<DoctorVerb> kFormats[] = {
+    flag("to", "Number format to check (repeatable; default: a choice from 16 bits to 4)", &DoctorVerb::formats)};
+constexpr OptionField<DoctorVerb> kOwn[] = {
+    flag("disk", "Folder that results would be written to", &DoctorVerb::disk, {.value = "FOLDER"}),
+    flag("train", "Also list what the model lacks to be trained", &DoctorVerb::train)};
+
+std::span<const OptionField<DoctorVerb>> DoctorVerb::fields() {
+  static const auto all = joined_fields<DoctorVerb>(ModelFlags::fields().first(1), ShapeFlags::fields(), kFormats,
+                                                    DeviceFlags::fields(), kOwn, ResultFlags::fields());
+  return all;
 }
 
-int run() {
-  DoctorOptions options{.shapes = flags.shapes.get(),
-                        .formats = flags.formats,
-                        .no_fallback = flags.no_fallback,
-                        .disk = flags.disk,
-                        .train = flags.train};
-  options.device = device_of(flags.device, flags.isa);
+int run(DoctorVerb& verb) {
+  DoctorOptions options{.shapes = verb.shapes(),
+                        .formats = verb.formats,
+                        .no_fallback = verb.no_fallback,
+                        .disk = verb.disk,
+                        .train = verb.train};
+  options.device = verb.asked_device();
   options.peaks = remembered_peaks(default_cache_folder());
-  RunFiles().reads("MODEL", flags.model).check();
-  Diagnosis diagnosis = doctor(flags.model, options);
+  files_of(verb).check();
+  Diagnosis diagnosis = doctor(verb.model, options);
   diagnosis.record.command = this_command();
-  flags.output.print(diagnosis.record);
+  verb.print(diagnosis.record);
   return diagnosis.problems > 0 ? 1 : 0;
 }
 
-}  // namespace
-
-extern constinit const VerbDef doctor_verb_def{
+constexpr Verb<DoctorVerb> kVerb{
     .name = "doctor",
     .summary = "Say in a second what would go wrong with a model, or be slow, and how small it would get",
     .examples =
@@ -56,8 +50,11 @@ extern constinit const VerbDef doctor_verb_def{
         "  hone doctor model.onnx --dim H=640 --dim W=640\n"
         "  hone doctor all-MiniLM-L6-v2 --to mxint8 --to int4.g32 --json\n"
         "  hone doctor all-MiniLM-L6-v2 --train",
-    .setup = setup,
     .run = run,
     .inspects = true};
+
+}  // namespace
+
+extern constinit const VerbDef doctor_verb_def = verb_def<kVerb>();
 
 }  // namespace hone

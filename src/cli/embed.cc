@@ -1,52 +1,46 @@
 #include "cli/flags.h"
-#include "cli/registry.h"
-#include "cli/run_files.h"
+#include "cli/verb.h"
 #include "io/numpy.h"
 #include "jobs/sentences.h"
 
 namespace hone {
 namespace {
 
-struct {
-  ModelFlags model;
-  RunFlags run;
-  TextFlags texts;
+struct EmbedVerb : ModelFlags, RunFlags, TextFlags {
   std::string output;
   int64_t batch = 32;
-} flags;
+  static std::span<const OptionField<EmbedVerb>> fields();
+};
 
-void setup(CLI::App& app) {
-  flags.model.add_to(app);
-  flags.run.add_to(app);
-  flags.run.add_compute_to(app);
-  flags.texts.add_to(app);
-  app.add_option("-o,--output", flags.output, "Embeddings, f32 .npy [texts, C]")->required();
-  app.add_option("--batch", flags.batch, "Texts that run together")
-      ->check(CLI::Range(int64_t{1}, int64_t{1} << 20))
-      ->capture_default_str();
+constexpr OptionField<EmbedVerb> kOwn[] = {
+    required_flag("output", "Embeddings, f32 .npy [texts, C]", &EmbedVerb::output,
+                  {.file = OptionFile::writes, .letter = 'o'}),
+    flag("batch", "Texts that run together", &EmbedVerb::batch, {.least = 1, .most = int64_t{1} << 20})};
+
+std::span<const OptionField<EmbedVerb>> EmbedVerb::fields() {
+  static const auto all = joined_fields<EmbedVerb>(ModelFlags::fields(), RunFlags::fields(), RunFlags::trust_fields(),
+                                                   RunFlags::compute_fields(), TextFlags::fields(), kOwn);
+  return all;
 }
 
-int run() {
-  RunFiles()
-      .reads("MODEL", flags.model.model)
-      .reads("--text-file", flags.texts.file)
-      .writes("--output", flags.output)
-      .check();
-  const std::vector<std::string> texts = flags.texts.get();
+int run(EmbedVerb& verb) {
+  files_of(verb).check();
+  const std::vector<std::string> texts = verb.texts();
   if (texts.empty()) fail("no text: give --text or --text-file");
-  SentenceEncoder encoder(flags.model.load(), flags.run.options());
-  write_npy(flags.output, encoder.embed(texts, flags.batch));
+  SentenceEncoder encoder(verb.load(), verb.session_options());
+  write_npy(verb.output, encoder.embed(texts, verb.batch));
   return 0;
 }
 
+constexpr Verb<EmbedVerb> kVerb{.name = "embed",
+                                .summary = "Embed texts with a sentence encoder",
+                                .examples =
+                                    "  hone embed all-MiniLM-L6-v2 --text 'a sentence' -o e.npy\n  hone "
+                                    "embed small.safetensors --text-file texts.txt -o e.npy --threads 2",
+                                .run = run};
+
 }  // namespace
 
-extern constinit const VerbDef embed_verb_def{.name = "embed",
-                                              .summary = "Embed texts with a sentence encoder",
-                                              .examples =
-                                                  "  hone embed all-MiniLM-L6-v2 --text 'a sentence' -o e.npy\n  hone "
-                                                  "embed small.safetensors --text-file texts.txt -o e.npy --threads 2",
-                                              .setup = setup,
-                                              .run = run};
+extern constinit const VerbDef embed_verb_def = verb_def<kVerb>();
 
 }  // namespace hone

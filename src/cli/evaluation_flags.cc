@@ -2,54 +2,55 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
-
 #include "base/registry.h"
 #include "cli/flags.h"
 #include "measure/registry.h"
 
 namespace hone {
-
 namespace {
+
+using F = EvaluationFlags;
+
 std::string metric_names() { return fmt::format("{}", fmt::join(names_of<MetricDef>(measure::all()), ", ")); }
+std::string all_metrics() {
+  return metric_names() +
+         ", retrieval, agreement (with the first model) or cmd:PROGRAM, which is given the answers as a file of JSON "
+         "lines and prints a number; several with commas (default: what suits the data)";
+}
+std::string label_metrics() { return metric_names() + " (default: what suits them)"; }
+
+constexpr OptionField<F> kData[] = {
+    flag("data", "Data set to judge answers on: a file or folder", &F::data, {.file = OptionFile::reads})};
+constexpr OptionField<F> kMetric[] = {flag("metric", "", &F::metric, {.more_doc = all_metrics})};
+constexpr OptionField<F> kLabelMetric[] = {
+    flag("metric", "What answers to data with labels are judged by: ", &F::metric, {.more_doc = label_metrics})};
+constexpr OptionField<F> kBatch[] = {
+    flag("batch", "Rows of the data that run at once", &F::rows_at_once, {.least = 1, .most = int64_t{1} << 20})};
+constexpr OptionField<F> kCommand[] = {
+    flag("cmd-seconds", "Longest that the program of cmd: may take", &F::cmd_seconds, {.least = 1e-3, .most = 1e9})};
+constexpr OptionField<F> kRows[] = {
+    flag("split", "Of the data: train, validation or test (default: test, else validation, else all rows)",
+         &F::rows_split),
+    flag("limit", "At most so many rows of it, drawn by a seed", &F::limit, {.least = 1})};
+constexpr OptionField<F> kOutputs[] = {
+    flag("score-output", "The model's output that metrics are of (default: the one that fits)", &F::score_output),
+    flag("max-length", "Tokens that texts are cut to (default: as in training, else what the model takes)",
+         &F::max_length, {.least = 1})};
+
 }  // namespace
 
-void EvaluationFlags::add_rows_to(CLI::App& app, const std::string& prefix) {
-  app.add_option("--" + prefix + "split", options.data.split,
-                 "Of the data: train, validation or test (default: test, else validation, else all rows)");
-  app.add_option("--" + prefix + "limit", options.data.limit, "At most so many rows of it, drawn by a seed")
-      ->check(CLI::PositiveNumber);
-  app.add_option("--score-output", options.output,
-                 "The model's output that metrics are of (default: the one that fits)");
-  app.add_option("--max-length", options.max_length,
-                 "Tokens that texts are cut to (default: as in training, else what the model takes)")
-      ->check(CLI::PositiveNumber);
-  add_fields(app, DataOptions::fields(), reading, prefix);
+std::span<const OptionField<F>> F::data_fields() { return kData; }
+
+std::vector<OptionField<F>> F::fields(const char* prefix) {
+  const auto rest = choice_fields(prefix);
+  auto all = joined_fields<F>(kMetric, prefixed(prefix, std::span<const OptionField<F>>(kBatch)), kCommand);
+  all.insert(all.end(), rest.begin() + std::ssize(kLabelMetric), rest.end());
+  return all;
 }
 
-void EvaluationFlags::add_to(CLI::App& app, const std::string& prefix) {
-  app.add_option("--data", data, "Data set to judge answers on: a file or folder");
-  app.add_option(
-         "--metric", metrics,
-         metric_names() +
-             ", retrieval, agreement (with the first model) or cmd:PROGRAM, which is given the answers as a file "
-             "of JSON lines and prints a number; several with commas (default: what suits the data)")
-      ->allow_extra_args(false);
-  app.add_option("--" + prefix + "batch", options.data.batch, "Rows of the data that run at once")
-      ->check(CLI::Range(int64_t{1}, int64_t{1} << 20))
-      ->capture_default_str();
-  app.add_option("--cmd-seconds", options.command_seconds, "Longest that the program of cmd: may take")
-      ->check(real_range(1e-3, 1e9))
-      ->capture_default_str();
-  add_rows_to(app, prefix);
-}
-
-void EvaluationFlags::add_choice_to(CLI::App& app, const std::string& doc) {
-  app.add_option("--data", data, doc);
-  app.add_option("--metric", metrics,
-                 "What answers to data with labels are judged by: " + metric_names() + " (default: what suits them)")
-      ->allow_extra_args(false);
-  add_rows_to(app, "data-");
+std::vector<OptionField<F>> F::choice_fields(const char* prefix) {
+  return joined_fields<F>(kLabelMetric, prefixed(prefix, std::span<const OptionField<F>>(kRows)), kOutputs,
+                          prefixed(prefix, DataOptions::fields()));
 }
 
 std::vector<std::string> split_metrics(const std::vector<std::string>& given) {
@@ -64,26 +65,26 @@ std::vector<std::string> split_metrics(const std::vector<std::string>& given) {
   return names;
 }
 
-void note_split_files(const GivenOptions& reading) {
-  for (const char* name : {"validation-file", "test-file"})
-    if (const auto found = reading.find(name); found != reading.end())
-      for (const std::string& path : found->second) reads_in_this_command(path);
+void note_split_files(const DataOptions& reading) {
+  for (const std::string& path : {reading.validation_file, reading.test_file})
+    if (!path.empty()) reads_in_this_command(path);
 }
 
-EvaluationOptions EvaluationFlags::get_choice() const {
-  note_split_files(reading);
-  EvaluationOptions result = options;
-  result.metrics = split_metrics(metrics);
-  set_fields(DataOptions::fields(), result.data.reading, reading);
+EvaluationOptions F::choice() const {
+  note_split_files(*this);
+  EvaluationOptions result;
+  result.data.reading = *this;
+  result.data.split = rows_split, result.data.limit = limit.value_or(0), result.data.batch = rows_at_once;
+  result.metrics = split_metrics(metric);
+  result.output = score_output, result.max_length = max_length.value_or(0), result.command_seconds = cmd_seconds;
   return result;
 }
 
-EvaluationOptions EvaluationFlags::get() const {
-  EvaluationOptions result = get_choice();
+EvaluationOptions F::evaluation() const {
+  EvaluationOptions result = choice();
   result.data.path = data;
-  const auto is_given = [](const auto& field) { return !field.second.empty(); };
-  if (data.empty() && (!metrics.empty() || !options.data.split.empty() || options.data.limit > 0 ||
-                       !options.output.empty() || options.max_length > 0 || std::ranges::any_of(reading, is_given)))
+  if (data.empty() && (!metric.empty() || !rows_split.empty() || limit || !score_output.empty() || max_length ||
+                       !options_toml(DataOptions::fields(), static_cast<const DataOptions&>(*this)).empty()))
     fail("metrics, splits, limits, lengths and columns are of a data set: give --data");
   return result;
 }

@@ -1,6 +1,8 @@
 // What a model is judged on and by: --data, --metric and what belongs to them.
 #pragma once
 
+#include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -9,29 +11,27 @@
 
 namespace hone {
 
-struct EvaluationFlags {
-  std::string data;
-  std::vector<std::string> metrics;
-  GivenOptions reading;
-  EvaluationOptions options;
+struct EvaluationFlags : DataOptions {
+  std::string data, rows_split, score_output;
+  std::vector<std::string> metric;
+  std::optional<int64_t> limit, max_length;
+  int64_t rows_at_once = 16;
+  double cmd_seconds = 600;
 
-  // `prefix` stands before all names but --data, --metric, --score-output, --max-length and --cmd-seconds.
-  void add_to(CLI::App& app, const std::string& prefix = "");
-  EvaluationOptions get() const;
+  EvaluationOptions evaluation() const;
+  // For verbs that choose by one metric, have batches of their own and may have the data from elsewhere.
+  EvaluationOptions choice() const;
 
-  // For verbs that choose by one metric, have batches of their own and may have the data from elsewhere: --data, as
-  // `doc` says, --metric, and what belongs to a data set with "data-" before it.
-  void add_choice_to(CLI::App& app, const std::string& doc);
-  EvaluationOptions get_choice() const;
-
- private:
-  void add_rows_to(CLI::App& app, const std::string& prefix);
+  // Before the names of all but --data, --metric, --score-output, --max-length and --cmd-seconds stands `prefix`.
+  static std::vector<OptionField<EvaluationFlags>> fields(const char* prefix);
+  static std::vector<OptionField<EvaluationFlags>> choice_fields(const char* prefix);  // those of choice() but --data
+  static std::span<const OptionField<EvaluationFlags>> data_fields();                  // --data
 };
-
-// Splits in files of their own (--validation-file, --test-file), for the command line that a report shows.
-void note_split_files(const GivenOptions& reading);
 
 // "accuracy,f1" and "cmd:./score.sh a,b" as names: what follows cmd: is one program with its arguments.
 std::vector<std::string> split_metrics(const std::vector<std::string>& given);
+
+// Splits in files of their own (--validation-file, --test-file), for the command line that a report shows.
+void note_split_files(const DataOptions& reading);
 
 }  // namespace hone

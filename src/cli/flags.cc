@@ -12,6 +12,7 @@
 #include "base/printable.h"
 #include "base/registry.h"
 #include "base/shell.h"
+#include "cli/option_flags.h"
 #include "device/registry.h"
 #include "io/numpy.h"
 #include "ir/text.h"
@@ -22,35 +23,145 @@
 
 namespace hone {
 
+namespace {
+
 constexpr int64_t kMostOfADimension = int64_t{1} << 40;  // products of a few are refused where they are made
 
-void ModelFlags::add_to(CLI::App& app) {
-  app.add_option("MODEL", model, "Hugging Face folder, .onnx file, or a file that hone wrote")->required();
-  add_inputs_to(app);
-}
+constexpr OptionField<ModelFlags> kModel[] = {
+    required_flag("model", "Hugging Face folder, .onnx file, or a file that hone wrote", &ModelFlags::model,
+                  {.file = OptionFile::reads, .is_positional = true}),
+    flag("inputs", "What the graph of a folder takes, e.g. input_ids,attention_mask,labels", &ModelFlags::inputs,
+         {.has_commas = true, .takes_several = true})};
 
-void ModelFlags::add_inputs_to(CLI::App& app) {
-  app.add_option("--inputs", inputs, "What the graph of a folder takes, e.g. input_ids,attention_mask,labels")
-      ->delimiter(',');
-}
+constexpr OptionField<ModelsFlags> kModels[] = {
+    required_flag("model", "Folders or files; the first is what the others are compared with", &ModelsFlags::model,
+                  {.file = OptionFile::reads, .is_positional = true}),
+    flag("inputs", "What the graph of a folder takes, e.g. input_ids,attention_mask,labels", &ModelsFlags::inputs,
+         {.has_commas = true, .takes_several = true})};
 
-LoadedModel ModelFlags::load() const { return load_model(model, inputs); }
-
-void ShapeFlags::add_to(CLI::App& app) {
-  app.add_option("--batch", options.batch, "Size of the first dimension of the inputs")
-      ->check(CLI::Range(int64_t{1}, kMostOfADimension))
-      ->capture_default_str();
-  app.add_option(
-         "--seq", options.sequence,
+constexpr OptionField<ShapeFlags> kShapes[] = {
+    flag("batch", "Size of the first dimension of the inputs", &ShapeFlags::batch,
+         {.least = 1, .most = kMostOfADimension}),
+    flag("seq",
          "Size of their second dimension (default: 128, or what the model can take when that is less; what its weights "
-         "and windows ask for comes first)")
-      ->check(CLI::Range(int64_t{1}, kMostOfADimension));
-  app.add_option("--dim", dims, "Size of a dimension by name, e.g. S=64; wins over --batch and --seq");
+         "and "
+         "windows ask for comes first)",
+         &ShapeFlags::seq, {.least = 1, .most = kMostOfADimension}),
+    flag("dim", "Size of a dimension by name, e.g. S=64; wins over --batch and --seq", &ShapeFlags::dim,
+         {.value = "NAME=SIZE", .takes_several = true})};
+
+constexpr OptionField<GivenFlags> kGiven[] = {
+    flag("input", "An input from a file: name=x.npy; default: seeded data of the model's own shapes",
+         &GivenFlags::input, {.file = OptionFile::reads_pairs, .takes_several = true})};
+
+constexpr OptionField<TextFlags> kTexts[] = {
+    flag("text", "A text (repeatable)", &TextFlags::text),
+    flag("text-file", "A file with one text per line", &TextFlags::text_file, {.file = OptionFile::reads})};
+
+std::string known_devices() {
+  std::string text;
+  for (const DeviceDef* def : device::all())
+    text += fmt::format("{} {}{}", text.empty() ? "" : ",", def->name, *def->variants ? "[:VARIANT]" : "");
+  if (const DeviceDef* cpu = find_device("cpu"))
+    text += fmt::format("; cpu:{} is --isa {}", cpu->example, cpu->example);
+  return text + " (default: cpu)";
 }
 
-ShapeOptions ShapeFlags::get() const {
-  ShapeOptions result = options;
-  for (const auto& [name, value] : parse_pairs(dims, "--dim")) {
+std::string cpu_variants() {
+  const DeviceDef* cpu = find_device("cpu");
+  return cpu ? fmt::format(": {} (default: host)", cpu->variants) : "";
+}
+
+std::vector<std::string> device_names() { return names_of<DeviceDef>(device::all()); }
+
+std::string what_devices_are() {
+  std::string what;
+  for (const DeviceDef* def : device::all())
+    what += fmt::format("{}{}: {}", what.empty() ? "" : "; ", def->name, def->doc);
+  return what;
+}
+
+constexpr OptionField<DeviceFlags> kDevice[] = {
+    flag("device", "Device that runs the model:", &DeviceFlags::device, {.more_doc = known_devices}),
+    flag("isa", "Instruction set that code is generated for", &DeviceFlags::isa, {.more_doc = cpu_variants}),
+    flag("no-fallback",
+         "Refuse, and list, steps that the device has no kernel for, which kernels of the host run otherwise, on "
+         "copies, "
+         "and where there are none the interpreter",
+         &DeviceFlags::no_fallback)};
+
+constexpr OptionField<RunFlags> kRun[] = {
+    flag("backend", "", &RunFlags::backend, {.choices = device_names, .more_doc = what_devices_are}),
+    flag("optimise", "0: as it is, interpreted; 1: canonical form, interpreted; 2: compiled", &RunFlags::optimise,
+         {.least = 0, .most = 2, .letter = 'O'}),
+    flag("threads", "Threads to use", &RunFlags::threads, {.least = 1, .most = 1024}),
+    flag("print-after", "Print the graph to stderr after a pass, or after `all` (repeatable)", &RunFlags::print_after),
+    flag("verify", "Verify the graph after every pass", &RunFlags::verify),
+    flag("cache", "Folder for machine code (default: $HONE_CACHE or ~/.cache/hone)", &RunFlags::cache,
+         {.value = "FOLDER"}),
+    flag("no-cache", "Neither read nor write machine code on disk", &RunFlags::no_cache)};
+
+constexpr OptionField<RunFlags> kPlan[] = {
+    flag("no-fusion", "Give each node a kernel of its own", &RunFlags::no_fusion),
+    flag("no-winograd",
+         "Sums of products as they are written: no Winograd convolutions, whose rounding errors are larger",
+         &RunFlags::no_winograd),
+    flag("no-pass", "Leave a pass out (repeatable)", &RunFlags::no_pass)};
+
+constexpr OptionField<RunFlags> kTrust[] = {flag(
+    "trust-code",
+    "Run the machine code that the model's file carries (hone compile): it is a program, and can do whatever hone can",
+    &RunFlags::trust_code)};
+
+constexpr OptionField<RunFlags> kCompute[] = {
+    flag("compute", "What products read activations in: f32 or bf16; sums are f32 (default: as stored in the model)",
+         &RunFlags::compute)};
+
+constexpr OptionField<SeedFlags> kSeed[] = {
+    flag("seed", "Of made-up inputs and of the order of rounds", &SeedFlags::seed)};
+
+constexpr OptionField<SecondsFlags> kSeconds[] = {
+    flag("seconds", "Longest measured part", &SecondsFlags::seconds, {.least = kLeastSeconds, .most = kMostSeconds})};
+
+constexpr OptionField<CheckFiniteFlags> kCheckFinite[] = {
+    flag("check-finite", "Look at every result of the first run; name the first step that computes NaN or an infinity",
+         &CheckFiniteFlags::check_finite)};
+
+constexpr OptionField<OutputFlags> kOutput[] = {required_flag("output", "File to write, .safetensors or .onnx",
+                                                              &OutputFlags::output,
+                                                              {.file = OptionFile::writes, .letter = 'o'})};
+
+constexpr OptionField<ResultFlags> kJson[] = {flag("json", "Print the result as JSON", &ResultFlags::json)};
+
+constexpr OptionField<ResultFlags> kReport[] = {
+    flag("report", "HTML file to write", &ResultFlags::report, {.file = OptionFile::writes})};
+
+}  // namespace
+
+std::span<const OptionField<ModelFlags>> ModelFlags::fields() { return kModel; }
+std::span<const OptionField<ModelsFlags>> ModelsFlags::fields() { return kModels; }
+std::span<const OptionField<ShapeFlags>> ShapeFlags::fields() { return kShapes; }
+std::span<const OptionField<GivenFlags>> GivenFlags::fields() { return kGiven; }
+std::span<const OptionField<TextFlags>> TextFlags::fields() { return kTexts; }
+std::span<const OptionField<DeviceFlags>> DeviceFlags::fields() { return kDevice; }
+std::span<const OptionField<RunFlags>> RunFlags::fields() {
+  static const auto all = joined_fields<RunFlags>(kDevice, kRun, kPlan);
+  return all;
+}
+std::span<const OptionField<RunFlags>> RunFlags::plan_fields() { return kPlan; }
+std::span<const OptionField<RunFlags>> RunFlags::trust_fields() { return kTrust; }
+std::span<const OptionField<RunFlags>> RunFlags::compute_fields() { return kCompute; }
+std::span<const OptionField<SeedFlags>> SeedFlags::fields() { return kSeed; }
+std::span<const OptionField<SecondsFlags>> SecondsFlags::fields() { return kSeconds; }
+std::span<const OptionField<CheckFiniteFlags>> CheckFiniteFlags::fields() { return kCheckFinite; }
+std::span<const OptionField<OutputFlags>> OutputFlags::fields() { return kOutput; }
+std::span<const OptionField<ResultFlags>> ResultFlags::fields() { return kJson; }
+std::span<const OptionField<ResultFlags>> ResultFlags::report_fields() { return kReport; }
+
+ShapeOptions ShapeFlags::shapes() const {
+  ShapeOptions result;
+  result.batch = batch, result.sequence = seq;
+  for (const auto& [name, value] : parse_pairs(dim, "--dim")) {
     int64_t size = 0;
     const auto [end, error] = std::from_chars(value.data(), value.data() + value.size(), size);
     if (error != std::errc() || end != value.data() + value.size() || size < 1 || size > kMostOfADimension)
@@ -60,106 +171,42 @@ ShapeOptions ShapeFlags::get() const {
   return result;
 }
 
-void GivenFlags::add_to(CLI::App& app) {
-  app.add_option("--input", given, "An input from a file: name=x.npy; default: seeded data of the model's own shapes");
-}
-
-NamedTensors GivenFlags::get() const {
+NamedTensors GivenFlags::given() const {
   NamedTensors inputs;
-  for (const auto& [name, path] : parse_pairs(given, "--input")) inputs.emplace(name, read_npy(path));
+  for (const auto& [name, path] : parse_pairs(input, "--input")) inputs.emplace(name, read_npy(path));
   return inputs;
 }
 
-void TextFlags::add_to(CLI::App& app) {
-  app.add_option("--text", texts, "A text (repeatable)")->allow_extra_args(false);
-  app.add_option("--text-file", file, "A file with one text per line");
-}
-
-std::vector<std::string> TextFlags::get() const {
-  if (file.empty()) return texts;
-  if (!texts.empty()) fail("--text and --text-file: give one of them");
-  std::istringstream content(read_file(file));
+std::vector<std::string> TextFlags::texts() const {
+  if (text_file.empty()) return text;
+  if (!text.empty()) fail("--text and --text-file: give one of them");
+  std::istringstream content(read_file(text_file));
   std::vector<std::string> lines;
   for (std::string line; std::getline(content, line);) lines.push_back(line);
-  if (lines.empty()) fail("{}: is empty; one text per line is expected", file);
+  if (lines.empty()) fail("{}: is empty; one text per line is expected", text_file);
   return lines;
 }
 
-void RunFlags::add_to(CLI::App& app) {
-  add_all_but_trust_to(app);
-  app.add_flag(
-      "--trust-code", trust_code,
-      "Run the machine code that the model's file carries (hone compile): it is a program, and can do whatever "
-      "hone can");
-}
-
-void add_device_to(CLI::App& app, std::string& device) {
-  std::string what = "Device that runs the model:";
-  for (const DeviceDef* def : device::all())
-    what +=
-        fmt::format(" {}{}{}", def->name, *def->variants ? "[:VARIANT]" : "", def == device::all().back() ? "" : ",");
-  if (const DeviceDef* cpu = find_device("cpu"))
-    what += fmt::format("; cpu:{} is --isa {}", cpu->example, cpu->example);
-  app.add_option("--device", device, what + " (default: cpu)");
-}
-
-void add_no_fallback_to(CLI::App& app, bool& no_fallback) {
-  app.add_flag("--no-fallback", no_fallback,
-               "Refuse, and list, steps that the device has no kernel for, which kernels of the host run otherwise, on "
-               "copies, and where there are none the interpreter");
-}
-
-std::shared_ptr<Device> device_of(const std::string& device, const std::string& isa) {
+std::shared_ptr<Device> DeviceFlags::asked_device() const {
   if (!device.empty() && !isa.empty())
     fail("--device {} and --isa {}: give one of them; --isa {} is --device cpu:{}", device, isa, isa, isa);
   if (!device.empty()) return open_device(device);
   return isa.empty() ? nullptr : open_device("cpu:" + isa);
 }
 
-void RunFlags::add_all_but_trust_to(CLI::App& app) {
-  add_device_to(app, device);
-  add_no_fallback_to(app, no_fallback);
-  std::string what;
-  for (const DeviceDef* def : device::all())
-    what += fmt::format("{}{}: {}", what.empty() ? "" : "; ", def->name, def->doc);
-  app.add_option("--backend", backend, what)
-      ->check(CLI::IsMember(names_of<DeviceDef>(device::all())))
-      ->capture_default_str();
-  app.add_option("-O,--optimise", optimise, "0: as it is, interpreted; 1: canonical form, interpreted; 2: compiled")
-      ->check(CLI::Range(0, 2))
-      ->capture_default_str();
-  if (const DeviceDef* cpu = find_device("cpu"))
-    app.add_option("--isa", isa, fmt::format("{} (default: host)", cpu->variants));
-  app.add_flag("--no-fusion", no_fusion, "Give each node a kernel of its own");
-  app.add_flag("--no-winograd", no_winograd,
-               "Sums of products as they are written: no Winograd convolutions, whose rounding errors are larger");
-  app.add_option("--threads", threads, "Threads to use")->check(CLI::Range(1, 1024))->capture_default_str();
-  app.add_option("--no-pass", no_pass, "Leave a pass out (repeatable)")->allow_extra_args(false);
-  app.add_option("--print-after", print_after, "Print the graph to stderr after a pass, or after `all` (repeatable)")
-      ->allow_extra_args(false);
-  app.add_flag("--verify", verify, "Verify the graph after every pass");
-  app.add_option("--cache", cache, "Folder for machine code (default: $HONE_CACHE or ~/.cache/hone)");
-  app.add_flag("--no-cache", no_cache, "Neither read nor write machine code on disk");
-}
-
-void RunFlags::add_compute_to(CLI::App& app) {
-  app.add_option("--compute", compute,
-                 "What products read activations in: f32 or bf16; sums are f32 (default: as stored in the model)");
-}
-
-SessionOptions RunFlags::options() const {
+SessionOptions RunFlags::session_options() const {
   SessionOptions options;
   if (backend != "cpu" && !device.empty()) fail("--device {} and --backend {}: give one of them", device, backend);
   if (backend != "cpu" && !isa.empty())
     fail("--backend {} and --isa {}: --isa is of the CPU; leave one of them out", backend, isa);
-  options.device = backend != "cpu" ? open_device(backend) : device_of(device, isa);
-  options.optimise = optimise;
+  options.device = backend != "cpu" ? open_device(backend) : asked_device();
+  options.optimise = static_cast<int>(optimise);
   if (!compute.empty()) options.compute = parse_compute(compute);
   options.no_winograd = no_winograd;
   options.fuse = !no_fusion;
   options.no_fallback = no_fallback;
   options.model_code = trust_code;
-  options.threads = threads;
+  options.threads = static_cast<int>(threads);
   // What opens sessions of its own, such as the check of a written file, follows by the variable.
   if (no_cache || !cache.empty()) setenv("HONE_CACHE", no_cache ? "" : cache.c_str(), 1);
   if (!no_cache) options.cache_folder = cache.empty() ? default_cache_folder() : std::optional(cache);
@@ -176,31 +223,12 @@ SessionOptions RunFlags::options() const {
   return options;
 }
 
-CLI::Validator real_range(double least, double most) {
-  return CLI::Validator(
-      [least, most](const std::string& text) {
-        double value = 0;
-        const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-        const bool is_number = error == std::errc() && end == text.data() + text.size();
-        return is_number && value >= least && value <= most
-                   ? std::string()
-                   : fmt::format("{} is not a number from {:g} to {:g}", text, least, most);
-      },
-      fmt::format("FLOAT in [{:g} - {:g}]", least, most));
-}
-
-CLI::Validator seconds_range() { return real_range(1e-3, 86400); }
-
-void OutputFlags::add_to(CLI::App& app) { app.add_flag("--json", json, "Print the result as JSON"); }
-
-void OutputFlags::add_report_to(CLI::App& app) { app.add_option("--report", report, "HTML file to write"); }
-
-void OutputFlags::print(const Record& record) const {
+void ResultFlags::print(const Record& record) const {
   if (json) print_json(json_text(record));
   else print_text(text(record));
 }
 
-Report::Report(const OutputFlags& flags) : flags_(flags) {
+Report::Report(const ResultFlags& flags) : flags_(flags) {
   if (!flags.report.empty()) file_.emplace(flags.report);
 }
 

@@ -1,13 +1,15 @@
 // Groups of options that several verbs share, and how results leave the program.
 #pragma once
 
-#include <CLI/CLI.hpp>
 #include <map>
+#include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
 #include "base/atomic_file.h"
+#include "base/options.h"
 #include "jobs/default_inputs.h"
 #include "jobs/load_model.h"
 #include "report/record.h"
@@ -19,80 +21,102 @@ namespace hone {
 struct ModelFlags {
   std::string model;
   std::vector<std::string> inputs;
-  void add_to(CLI::App& app);
-  void add_inputs_to(CLI::App& app);
-  LoadedModel load() const;
+  LoadedModel load() const { return load_model(model, inputs); }
+  static std::span<const OptionField<ModelFlags>> fields();
 };
 
-// --batch --seq --dim
+// Several of them, in one run.
+struct ModelsFlags {
+  std::vector<std::string> model, inputs;
+  static std::span<const OptionField<ModelsFlags>> fields();
+};
+
+// Values of open sizes.
 struct ShapeFlags {
-  ShapeOptions options;
-  std::vector<std::string> dims;
-  void add_to(CLI::App& app);
-  ShapeOptions get() const;
+  int64_t batch = 1;
+  std::optional<int64_t> seq;
+  std::vector<std::string> dim;
+  ShapeOptions shapes() const;
+  static std::span<const OptionField<ShapeFlags>> fields();
 };
 
-// --input name=x.npy
+// Inputs from files.
 struct GivenFlags {
-  std::vector<std::string> given;
-  void add_to(CLI::App& app);
-  NamedTensors get() const;
+  std::vector<std::string> input;
+  NamedTensors given() const;
+  static std::span<const OptionField<GivenFlags>> fields();
 };
 
-// --text --text-file
 struct TextFlags {
-  std::vector<std::string> texts;
-  std::string file;
-  void add_to(CLI::App& app);
-  std::vector<std::string> get() const;  // empty when neither is given
+  std::vector<std::string> text;
+  std::string text_file;
+  std::vector<std::string> texts() const;  // empty when neither is given
+  static std::span<const OptionField<TextFlags>> fields();
 };
 
-// Of --device, or of --isa where that is given: null where neither is.
-std::shared_ptr<Device> device_of(const std::string& device, const std::string& isa);
-void add_device_to(CLI::App& app, std::string& device);
+// Who runs the model.
+struct DeviceFlags {
+  std::string device, isa;
+  bool no_fallback = false;
+  std::shared_ptr<Device> asked_device() const;  // of --device, or of --isa; null where neither is given
+  static std::span<const OptionField<DeviceFlags>> fields();
+};
 
-// For verbs that take no others of RunFlags.
-void add_no_fallback_to(CLI::App& app, bool& no_fallback);
-
-// --device --no-fallback --backend -O --isa --no-winograd --no-fusion --threads --no-pass --verify --print-after
-// --cache
-// --trust-code, and --compute where the verb adds it
-struct RunFlags {
-  std::string device, backend = "cpu", isa, compute, cache;
-  int optimise = 2, threads = 1;
+// How it is run.
+struct RunFlags : DeviceFlags {
+  std::string backend = "cpu", compute, cache;
+  int64_t optimise = 2, threads = 1;
   std::vector<std::string> no_pass, print_after;
-  bool verify = false, no_cache = false, trust_code = false, no_winograd = false, no_fusion = false,
-       no_fallback = false;
-  void add_to(CLI::App& app);
-  void add_all_but_trust_to(CLI::App& app);  // for verbs that run no code from a model's file
-  void add_compute_to(CLI::App& app);
-  SessionOptions options() const;
+  bool verify = false, no_cache = false, trust_code = false, no_winograd = false, no_fusion = false;
+  SessionOptions session_options() const;
+  static std::span<const OptionField<RunFlags>> fields();          // all but the next two
+  static std::span<const OptionField<RunFlags>> plan_fields();     // of these, what decides kernels
+  static std::span<const OptionField<RunFlags>> trust_fields();    // for verbs that may run code from a model's file
+  static std::span<const OptionField<RunFlags>> compute_fields();  // for verbs that choose what is multiplied
 };
 
-CLI::Validator seconds_range();  // of --seconds: above 0 and at most a day; not NaN, which no comparison refuses
-CLI::Validator real_range(double least, double most);
+struct SeedFlags {
+  uint64_t seed = 1;
+  static std::span<const OptionField<SeedFlags>> fields();  // of made-up inputs and of the order of rounds
+};
 
-constexpr const char* kCheckFiniteHelp =
-    "Look at every result of the first run; name the first step that computes NaN or an infinity";
+struct SecondsFlags {
+  double seconds = 20;
+  static std::span<const OptionField<SecondsFlags>> fields();  // the longest measured part
+};
 
-// --json, and --report where the verb adds it
+struct CheckFiniteFlags {
+  bool check_finite = false;
+  static std::span<const OptionField<CheckFiniteFlags>> fields();
+};
+
+// Of the measured parts of a run: above 0 and at most a day.
+inline constexpr double kLeastSeconds = 1e-3, kMostSeconds = 86400;
+
+// A file to write.
 struct OutputFlags {
+  std::string output;
+  static std::span<const OptionField<OutputFlags>> fields();
+};
+
+// How the result is shown.
+struct ResultFlags {
   bool json = false;
   std::string report;
-  void add_to(CLI::App& app);
-  void add_report_to(CLI::App& app);
-  void print(const Record& record) const;  // text, or JSON, to standard output
+  static std::span<const OptionField<ResultFlags>> fields();         // --json
+  static std::span<const OptionField<ResultFlags>> report_fields();  // --report, for verbs that have one
+  void print(const Record& record) const;                            // text, or JSON, to standard output
 };
 
 // What a verb has to show: printed, and as the HTML file of --report, if any. That is opened first: a place that can't
 // be written is known before the work.
 class Report {
  public:
-  explicit Report(const OutputFlags& flags);
+  explicit Report(const ResultFlags& flags);
   void finish(const Record& record);
 
  private:
-  const OutputFlags& flags_;
+  const ResultFlags& flags_;
   std::optional<AtomicFile> file_;
 };
 

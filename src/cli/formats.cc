@@ -1,32 +1,35 @@
 #include "jobs/formats.h"
 #include "cli/flags.h"
-#include "cli/registry.h"
+#include "cli/verb.h"
 
 namespace hone {
 namespace {
 
-struct {
-  OutputFlags output;
+struct FormatsVerb : ResultFlags {
   uint64_t seed = 1;
-} flags;
+  static std::span<const OptionField<FormatsVerb>> fields();
+};
 
-void setup(CLI::App& app) {
-  app.add_option("--seed", flags.seed, "Of the normal values that SQNR is measured on")->capture_default_str();
-  flags.output.add_to(app);
+constexpr OptionField<FormatsVerb> kSeed[] = {
+    flag("seed", "Of the normal values that SQNR is measured on", &FormatsVerb::seed)};
+
+std::span<const OptionField<FormatsVerb>> FormatsVerb::fields() {
+  static const auto all = joined_fields<FormatsVerb>(kSeed, ResultFlags::fields());
+  return all;
 }
 
-int run() {
-  flags.output.print(list_formats(flags.seed));
+int run(FormatsVerb& verb) {
+  verb.print(list_formats(verb.seed));
   return 0;
 }
 
+constexpr Verb<FormatsVerb> kVerb{.name = "formats",
+                                  .summary = "List every number format with its cost, range and measured precision",
+                                  .examples = "  hone formats\n  hone formats --json",
+                                  .run = run};
+
 }  // namespace
 
-extern constinit const VerbDef formats_verb_def{
-    .name = "formats",
-    .summary = "List every number format with its cost, range and measured precision",
-    .examples = "  hone formats\n  hone formats --json",
-    .setup = setup,
-    .run = run};
+extern constinit const VerbDef formats_verb_def = verb_def<kVerb>();
 
 }  // namespace hone

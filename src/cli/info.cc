@@ -1,35 +1,31 @@
 #include "jobs/info.h"
 #include "cli/flags.h"
-#include "cli/registry.h"
+#include "cli/verb.h"
 
 namespace hone {
 namespace {
 
-struct {
-  ModelFlags model;
-  ShapeFlags shapes;
-  OutputFlags output;
-} flags;
+struct InfoVerb : ModelFlags, ShapeFlags, ResultFlags {
+  static std::span<const OptionField<InfoVerb>> fields() {
+    static const auto all = joined_fields<InfoVerb>(ModelFlags::fields(), ShapeFlags::fields(), ResultFlags::fields());
+    return all;
+  }
+};
 
-void setup(CLI::App& app) {
-  flags.model.add_to(app);
-  flags.shapes.add_to(app);
-  flags.output.add_to(app);
-}
-
-int run() {
-  flags.output.print(info(flags.model.load(), flags.shapes.get()));
+int run(InfoVerb& verb) {
+  verb.print(info(verb.load(), verb.shapes()));
   return 0;
 }
 
-}  // namespace
-
-extern constinit const VerbDef info_verb_def{
+constexpr Verb<InfoVerb> kVerb{
     .name = "info",
     .summary = "Show what is in a model: inputs, ops, parameters, formats, bytes, FLOP",
     .examples = "  hone info all-MiniLM-L6-v2\n  hone info small.safetensors --seq 64 --json",
-    .setup = setup,
     .run = run,
     .inspects = true};
+
+}  // namespace
+
+extern constinit const VerbDef info_verb_def = verb_def<kVerb>();
 
 }  // namespace hone

@@ -1,88 +1,94 @@
 #include "cli/flags.h"
-#include "cli/option_flags.h"
-#include "cli/registry.h"
-#include "cli/run_files.h"
+#include "cli/verb.h"
 #include "jobs/adapters.h"
 
 namespace hone {
 namespace {
 
-struct {
-  ModelFlags model;
-  CLI::App *insert, *fuse, *give, *take;
-  GivenOptions adapters, fusing;
-  AdapterExport exported;
-  AdapterImport imported;
-  std::string output;
-  OutputFlags result;
-} flags;
+struct InsertAction : ModelFlags, ResultFlags, LoraOptions, OutputFlags {
+  static std::span<const OptionField<InsertAction>> fields() {
+    static const auto all = joined_fields<InsertAction>(ModelFlags::fields(), ResultFlags::fields(),
+                                                        LoraOptions::fields(), OutputFlags::fields());
+    return all;
+  }
+};
 
-CLI::App* add_action(CLI::App& app, const char* name, const char* summary) {
-  CLI::App* action = app.add_subcommand(name, summary);
-  flags.model.add_to(*action);
-  flags.result.add_to(*action);
-  return action;
-}
-
-void add_output(CLI::App* action) {
-  action->add_option("-o,--output", flags.output, "File to write, .safetensors or .onnx")->required();
-}
-
-void setup(CLI::App& app) {
-  app.require_subcommand(1);
-  flags.insert = add_action(app, "insert", "Put new adapters beside layers; outputs stay what they are");
-  add_fields(*flags.insert, LoraOptions::fields(), flags.adapters);
-  add_output(flags.insert);
-  flags.fuse = add_action(app, "fuse", "Let the weights take up their adapters");
-  add_fields(*flags.fuse, FuseLoraOptions::fields(), flags.fusing);
-  add_output(flags.fuse);
-  flags.give = add_action(app, "export", "Write the adapters as a folder for PEFT");
-  flags.give->add_option("-o,--output", flags.exported.folder, "Folder to make")->required();
-  flags.give->add_option(
-      "--prefix", flags.exported.prefix,
-      "What stands before the encoder's names, e.g. bert. (default: what config.json's architecture has)");
-  flags.take = add_action(app, "import", "Put a PEFT folder's adapters into the model that they were trained for");
-  flags.take->add_option("--adapter", flags.imported.folder, "Folder with adapter_config.json")->required();
-  flags.take->add_flag("--adapters-only", flags.imported.adapters_only,
-                       "Leave out the folder's whole tensors (modules_to_save)");
-  add_output(flags.take);
-}
-
-Record insert() {
-  LoraOptions options;
-  set_fields(LoraOptions::fields(), options, flags.adapters);
-  RunFiles().reads("MODEL", flags.model.model).writes("--output", flags.output).check();
-  return insert_adapters(flags.model.load(), options, flags.output, this_command());
-}
-
-Record fuse() {
-  FuseLoraOptions options;
-  set_fields(FuseLoraOptions::fields(), options, flags.fusing);
-  RunFiles().reads("MODEL", flags.model.model).writes("--output", flags.output).check();
-  return fuse_adapters(flags.model.load(), options, flags.output, this_command());
-}
-
-Record give() {
-  RunFiles().reads("MODEL", flags.model.model).writes("--output", flags.exported.folder).check();
-  flags.exported.command = this_command();
-  return export_adapters(flags.model.load(), flags.exported);
-}
-
-Record take() {
-  RunFiles()
-      .reads("MODEL", flags.model.model)
-      .reads("--adapter", flags.imported.folder)
-      .writes("--output", flags.output)
-      .check();
-  flags.imported.output = flags.output;
-  flags.imported.command = this_command();
-  return import_adapters(flags.model.load(), flags.imported);
-}
-
-int run() {
-  flags.result.print(*flags.insert ? insert() : *flags.fuse ? fuse() : *flags.give ? give() : take());
+int insert(InsertAction& action) {
+  files_of(action).check();
+  action.print(insert_adapters(action.load(), action, action.output, this_command()));
   return 0;
 }
+
+struct FuseAction : ModelFlags, ResultFlags, FuseLoraOptions, OutputFlags {
+  static std::span<const OptionField<FuseAction>> fields() {
+    static const auto all = joined_fields<FuseAction>(ModelFlags::fields(), ResultFlags::fields(),
+                                                      FuseLoraOptions::fields(), OutputFlags::fields());
+    return all;
+  }
+};
+
+int fuse(FuseAction& action) {
+  files_of(action).check();
+  action.print(fuse_adapters(action.load(), action, action.output, this_command()));
+  return 0;
+}
+
+struct ExportAction : ModelFlags, ResultFlags {
+  std::string folder, prefix;
+  static std::span<const OptionField<ExportAction>> fields();
+};
+
+constexpr OptionField<ExportAction> kExport[] = {
+    required_flag("output", "Folder to make", &ExportAction::folder, {.file = OptionFile::writes, .letter = 'o'}),
+    flag("prefix", "What stands before the encoder's names, e.g. bert. (default: what config.json's architecture has)",
+         &ExportAction::prefix)};
+
+std::span<const OptionField<ExportAction>> ExportAction::fields() {
+  static const auto all = joined_fields<ExportAction>(ModelFlags::fields(), ResultFlags::fields(), kExport);
+  return all;
+}
+
+int give(ExportAction& action) {
+  files_of(action).check();
+  action.print(
+      export_adapters(action.load(), {.folder = action.folder, .prefix = action.prefix, .command = this_command()}));
+  return 0;
+}
+
+struct ImportAction : ModelFlags, ResultFlags, OutputFlags {
+  std::string folder;
+  bool adapters_only = false;
+  static std::span<const OptionField<ImportAction>> fields();
+};
+
+constexpr OptionField<ImportAction> kImport[] = {
+    required_flag("adapter", "Folder with adapter_config.json", &ImportAction::folder, {.file = OptionFile::reads}),
+    flag("adapters-only", "Leave out the folder's whole tensors (modules_to_save)", &ImportAction::adapters_only)};
+
+std::span<const OptionField<ImportAction>> ImportAction::fields() {
+  static const auto all =
+      joined_fields<ImportAction>(ModelFlags::fields(), ResultFlags::fields(), kImport, OutputFlags::fields());
+  return all;
+}
+
+int take(ImportAction& action) {
+  files_of(action).check();
+  action.print(import_adapters(action.load(), {.folder = action.folder,
+                                               .output = action.output,
+                                               .adapters_only = action.adapters_only,
+                                               .command = this_command()}));
+  return 0;
+}
+
+constexpr Verb<InsertAction> kInsert{
+    .name = "insert", .summary = "Put new adapters beside layers; outputs stay what they are", .run = insert};
+constexpr Verb<FuseAction> kFuse{.name = "fuse", .summary = "Let the weights take up their adapters", .run = fuse};
+constexpr Verb<ExportAction> kGive{.name = "export", .summary = "Write the adapters as a folder for PEFT", .run = give};
+constexpr Verb<ImportAction> kTake{
+    .name = "import", .summary = "Put a PEFT folder's adapters into the model that they were trained for", .run = take};
+constexpr VerbDef kInsertDef = verb_def<kInsert>(), kFuseDef = verb_def<kFuse>(), kGiveDef = verb_def<kGive>(),
+                  kTakeDef = verb_def<kTake>();
+constexpr const VerbDef* kActions[] = {&kInsertDef, &kFuseDef, &kGiveDef, &kTakeDef};
 
 }  // namespace
 
@@ -96,7 +102,6 @@ extern constinit const VerbDef lora_verb_def{
         "  hone lora fuse adapted.safetensors -o reviews.safetensors\n"
         "  hone lora export adapted.safetensors -o adapter\n"
         "  hone lora import all-MiniLM-L6-v2 --adapter adapter -o adapted.safetensors",
-    .setup = setup,
-    .run = run};
+    .actions = kActions};
 
 }  // namespace hone

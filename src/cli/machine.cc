@@ -2,38 +2,43 @@
 
 #include "base/cache_folder.h"
 #include "cli/flags.h"
-#include "cli/registry.h"
+#include "cli/verb.h"
 
 namespace hone {
 namespace {
 
-struct {
+struct MachineVerb : ResultFlags {
   std::string cache;
   bool fresh = false;
-  OutputFlags output;
-} flags;
+  static std::span<const OptionField<MachineVerb>> fields();
+};
 
-void setup(CLI::App& app) {
-  app.add_flag("--fresh", flags.fresh, "Measure anew instead of showing what was measured since the machine started");
-  app.add_option("--cache", flags.cache, "Folder that remembers the peaks (default: $HONE_CACHE or ~/.cache/hone)");
-  flags.output.add_to(app);
+constexpr OptionField<MachineVerb> kOwn[] = {
+    flag("fresh", "Measure anew instead of showing what was measured since the machine started", &MachineVerb::fresh),
+    flag("cache", "Folder that remembers the peaks (default: $HONE_CACHE or ~/.cache/hone)", &MachineVerb::cache,
+         {.value = "FOLDER"})};
+
+std::span<const OptionField<MachineVerb>> MachineVerb::fields() {
+  static const auto all = joined_fields<MachineVerb>(kOwn, ResultFlags::fields());
+  return all;
 }
 
-int run() {
-  flags.output.print(machine({.cache_folder = flags.cache.empty() ? default_cache_folder() : std::optional(flags.cache),
-                              .fresh = flags.fresh,
-                              .command = this_command()}));
+int run(MachineVerb& verb) {
+  verb.print(machine({.cache_folder = verb.cache.empty() ? default_cache_folder() : std::optional(verb.cache),
+                      .fresh = verb.fresh,
+                      .command = this_command()}));
   return 0;
 }
 
-}  // namespace
-
-extern constinit const VerbDef machine_verb_def{
+constexpr Verb<MachineVerb> kVerb{
     .name = "machine",
     .summary =
         "Measure what this machine can reach: arithmetic, caches and memory, two threads; what profiles compare with",
     .examples = "  hone machine\n  hone machine --fresh --json",
-    .setup = setup,
     .run = run};
+
+}  // namespace
+
+extern constinit const VerbDef machine_verb_def = verb_def<kVerb>();
 
 }  // namespace hone

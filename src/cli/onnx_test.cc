@@ -1,26 +1,30 @@
 #include "jobs/onnx_test.h"
 
 #include "cli/flags.h"
-#include "cli/registry.h"
 #include "cli/terminal_progress.h"
+#include "cli/verb.h"
 #include "report/json.h"
 #include "report/text.h"
 
 namespace hone {
 namespace {
 
-struct {
+struct OnnxTestVerb : RunFlags {
   std::vector<std::string> folders;
-  RunFlags run;
   bool json = false, all = false;
-} flags;
+  static std::span<const OptionField<OnnxTestVerb>> fields();
+};
 
-void setup(CLI::App& app) {
-  app.add_option("DIR", flags.folders, "Folders with cases in them (model.onnx, test_data_set_0/input_0.pb …)")
-      ->required();
-  flags.run.add_to(app);
-  app.add_flag("--all", flags.all, "List every case, not only those that are not right");
-  app.add_flag("--json", flags.json, "Print the counts and all cases as JSON");
+constexpr OptionField<OnnxTestVerb> kFolders[] = {
+    required_flag("dir", "Folders with cases in them (model.onnx, test_data_set_0/input_0.pb …)",
+                  &OnnxTestVerb::folders, {.is_positional = true})};
+constexpr OptionField<OnnxTestVerb> kOwn[] = {
+    flag("all", "List every case, not only those that are not right", &OnnxTestVerb::all),
+    flag("json", "Print the counts and all cases as JSON", &OnnxTestVerb::json)};
+
+std::span<const OptionField<OnnxTestVerb>> OnnxTestVerb::fields() {
+  static const auto all = joined_fields<OnnxTestVerb>(kFolders, RunFlags::fields(), RunFlags::trust_fields(), kOwn);
+  return all;
 }
 
 Json json_of(const OnnxTestResult& result) {
@@ -39,15 +43,15 @@ Json json_of(const OnnxTestResult& result) {
           {"cases", std::move(cases)}};
 }
 
-int run() {
+int run(OnnxTestVerb& verb) {
   const OnnxTestResult result =
-      run_onnx_tests(flags.folders, {.session = flags.run.options(), .progress = terminal_progress()});
-  if (flags.json) {
+      run_onnx_tests(verb.folders, {.session = verb.session_options(), .progress = terminal_progress()});
+  if (verb.json) {
     print_json(json_of(result).dump(2, ' ', false, Json::error_handler_t::replace) + "\n");
   } else {
     Record record = onnx_test_record(result);
     auto& rows = std::get<Table>(record.sections[1].blocks[0]).rows;
-    if (!flags.all)
+    if (!verb.all)
       std::erase_if(rows, [](const std::vector<Cell>& row) { return std::get<std::string>(row[1]) == "pass"; });
     if (rows.empty()) record.sections.pop_back();
     print_text(text(record));
@@ -55,16 +59,16 @@ int run() {
   return result.wrong > 0 ? 1 : 0;
 }
 
+constexpr Verb<OnnxTestVerb> kVerb{.name = "onnx-test",
+                                   .summary = "Run ONNX test cases and count what is right, wrong and not supported",
+                                   .examples =
+                                       "  hone onnx-test /usr/share/libonnx-testdata/data/node\n"
+                                       "  hone onnx-test cases -O0 --json\n"
+                                       "  hone onnx-test cases --isa avx2 --no-pass fold_constants",
+                                   .run = run};
+
 }  // namespace
 
-extern constinit const VerbDef onnx_test_verb_def{
-    .name = "onnx-test",
-    .summary = "Run ONNX test cases and count what is right, wrong and not supported",
-    .examples =
-        "  hone onnx-test /usr/share/libonnx-testdata/data/node\n"
-        "  hone onnx-test cases -O0 --json\n"
-        "  hone onnx-test cases --isa avx2 --no-pass fold_constants",
-    .setup = setup,
-    .run = run};
+extern constinit const VerbDef onnx_test_verb_def = verb_def<kVerb>();
 
 }  // namespace hone

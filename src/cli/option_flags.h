@@ -1,7 +1,7 @@
 // A table of options (base/options.h) as flags of the command line.
 #pragma once
 
-#include <CLI/CLI.hpp>
+#include <functional>
 #include <map>
 #include <span>
 #include <string>
@@ -9,31 +9,71 @@
 
 #include "base/options.h"
 
+namespace CLI {
+class App;
+}
+
 namespace hone {
 
 // What was given, by the field's name.
 using GivenOptions = std::map<std::string, std::vector<std::string>>;
 
-// `prefix` stands before the names where the verb has flags of the same ones: "data-" gives --data-label.
+// Why a text is no value of the field; empty: it is one.
+using ValueFault = std::function<std::string(const std::string& text)>;
+
+void add_field(CLI::App& app, const OptionInfo& field, const ValueFault& fault, GivenOptions& given);
+
+// Values of flags that are keys of files, too, are looked at when they are set (Error); of others the parser says that
+// they are wrong usage.
 template <class T>
-void add_fields(CLI::App& app, std::span<const OptionField<T>> fields, GivenOptions& given,
-                const std::string& prefix = "") {
+void add_fields(CLI::App& app, std::span<const OptionField<T>> fields, GivenOptions& given) {
   for (const OptionField<T>& field : fields) {
-    const std::string name = field.name, flag_name = prefix + name;
-    if (const auto* flag = std::get_if<bool T::*>(&field.member)) {
-      if (T{}.**flag)
-        app.add_flag_callback(
-            "--no-" + flag_name, [&given, name] { given[name] = {"false"}; },
-            "turn off that " + std::string(field.doc));
-      else
-        app.add_flag_callback(
-            "--" + flag_name, [&given, name] { given[name] = {"true"}; }, field.doc);
-      continue;
-    }
-    CLI::Option* option = app.add_option("--" + flag_name, given[name], field.doc);
-    if (field.kind() == OptionKind::list) option->allow_extra_args(false);
-    else option->expected(1);
+    ValueFault fault;
+    if (field.traits.is_flag_only)
+      fault = [&field](const std::string& text) -> std::string {
+        try {
+          T scratch{};
+          set_option(std::span(&field, 1), scratch, field.name, {text});
+        } catch (const Error& error) {
+          return error.what();
+        }
+        return "";
+      };
+    add_field(app, describe_option(field), fault, given);
   }
+}
+
+// A field that is no key of a file: flag("threads", "Threads to use", &RunFlags::threads, {.least = 1, .most = 1024}).
+template <class T, class Member>
+constexpr OptionField<T> flag(const char* name, const char* doc, Member T::*member, OptionTraits traits = {}) {
+  traits.is_flag_only = true;
+  return {.name = name, .doc = doc, .member = member, .traits = traits};
+}
+template <class T, class Member>
+constexpr OptionField<T> required_flag(const char* name, const char* doc, Member T::*member, OptionTraits traits = {}) {
+  OptionField<T> field = flag(name, doc, member, traits);
+  field.required = true;
+  return field;
+}
+
+[[noreturn]] void refuse_usage(const std::string& what);  // the program exits as for a flag that is unknown
+
+// The tables of bases of Options, and its own, as one: all that a verb takes, in the order of its help.
+template <class Options, class... Tables>
+std::vector<OptionField<Options>> joined_fields(const Tables&... tables) {
+  std::vector<OptionField<Options>> all;
+  (append_fields(all, std::span(std::data(tables), std::size(tables))), ...);
+  return all;
+}
+
+const char* kept_name(const std::string& name);  // for as long as the program runs
+
+// The fields under other names, where the verb has others of the same ones: "data-" makes data-label of label.
+template <class T>
+std::vector<OptionField<T>> prefixed(const char* prefix, std::span<const OptionField<T>> fields) {
+  std::vector<OptionField<T>> all(fields.begin(), fields.end());
+  for (OptionField<T>& field : all) field.name = kept_name(prefix + std::string(field.name));
+  return all;
 }
 
 template <class T>

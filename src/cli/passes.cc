@@ -1,25 +1,22 @@
 #include "jobs/passes.h"
 #include "cli/flags.h"
-#include "cli/registry.h"
+#include "cli/verb.h"
 
 namespace hone {
 namespace {
 
-OutputFlags output;
-
-void setup(CLI::App& app) { output.add_to(app); }
-
-int run() {
-  output.print(list_passes());
+int run(ResultFlags& verb) {
+  verb.print(list_passes());
   return 0;
 }
 
+constexpr Verb<ResultFlags> kVerb{.name = "passes",
+                                  .summary = "List every pass and its options",
+                                  .examples = "  hone passes\n  hone passes --json",
+                                  .run = run};
+
 }  // namespace
 
-extern constinit const VerbDef passes_verb_def{.name = "passes",
-                                               .summary = "List every pass and its options",
-                                               .examples = "  hone passes\n  hone passes --json",
-                                               .setup = setup,
-                                               .run = run};
+extern constinit const VerbDef passes_verb_def = verb_def<kVerb>();
 
 }  // namespace hone

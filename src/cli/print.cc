@@ -1,5 +1,5 @@
 #include "cli/flags.h"
-#include "cli/registry.h"
+#include "cli/verb.h"
 #include "io/toml.h"
 #include "ir/text.h"
 #include "runtime/session.h"
@@ -7,24 +7,26 @@
 namespace hone {
 namespace {
 
-struct {
-  ModelFlags model;
+struct PrintVerb : ModelFlags {
   std::string stage = "loaded", compute, config;
   std::vector<std::string> passes, pass_options;
-} flags;
+  static std::span<const OptionField<PrintVerb>> fields();
+};
 
-void setup(CLI::App& app) {
-  flags.model.add_to(app);
-  app.add_option("--stage", flags.stage,
-                 "loaded: as it was imported; canonical: what -O1 interprets; prepared: what code is generated from")
-      ->check(CLI::IsMember({"loaded", "canonical", "prepared"}))
-      ->capture_default_str();
-  app.add_option("--compute", flags.compute, "For --stage prepared: f32 or bf16")->capture_default_str();
-  app.add_option("--pass", flags.passes, "A pass to run on it (repeatable); hone passes lists them")
-      ->allow_extra_args(false);
-  app.add_option("--pass-option", flags.pass_options, "An option of such a pass, PASS.OPTION=VALUE (repeatable)")
-      ->allow_extra_args(false);
-  app.add_option("--config", flags.config, "TOML file with such options, in a table for each pass; flags win");
+std::vector<std::string> stages() { return {"loaded", "canonical", "prepared"}; }
+
+constexpr OptionField<PrintVerb> kOwn[] = {
+    flag("stage", "loaded: as it was imported; canonical: what -O1 interprets; prepared: what code is generated from",
+         &PrintVerb::stage, {.choices = stages}),
+    flag("compute", "For --stage prepared: f32 or bf16", &PrintVerb::compute),
+    flag("pass", "A pass to run on it (repeatable); hone passes lists them", &PrintVerb::passes),
+    flag("pass-option", "An option of such a pass, PASS.OPTION=VALUE (repeatable)", &PrintVerb::pass_options),
+    flag("config", "TOML file with such options, in a table for each pass; flags win", &PrintVerb::config,
+         {.file = OptionFile::reads})};
+
+std::span<const OptionField<PrintVerb>> PrintVerb::fields() {
+  static const auto all = joined_fields<PrintVerb>(ModelFlags::fields(), kOwn);
+  return all;
 }
 
 void read_options(const std::string& path, PassOptions& options) {
@@ -38,10 +40,10 @@ void read_options(const std::string& path, PassOptions& options) {
 }
 
 // The file's first, then the command line's.
-PassOptions pass_options() {
+PassOptions options_of(const PrintVerb& verb) {
   PassOptions options;
-  if (!flags.config.empty()) read_options(flags.config, options);
-  for (const std::string& text : flags.pass_options) {
+  if (!verb.config.empty()) read_options(verb.config, options);
+  for (const std::string& text : verb.pass_options) {
     const size_t equals = text.find('=');
     if (equals == std::string::npos) fail("--pass-option {}: expected PASS.OPTION=VALUE", text);
     options.set(text.substr(0, equals), {text.substr(equals + 1)});
@@ -49,30 +51,31 @@ PassOptions pass_options() {
   return options;
 }
 
-int run() {
-  const PassOptions options = pass_options();
-  Graph graph = flags.model.load().graph;
-  if (flags.stage == "canonical") graph = canonicalise(std::move(graph));
-  if (flags.stage == "prepared") {
-    const Compute compute = flags.compute.empty() ? stored_compute(graph) : parse_compute(flags.compute);
+int run(PrintVerb& verb) {
+  const PassOptions options = options_of(verb);
+  Graph graph = verb.load().graph;
+  if (verb.stage == "canonical") graph = canonicalise(std::move(graph));
+  if (verb.stage == "prepared") {
+    const Compute compute = verb.compute.empty() ? stored_compute(graph) : parse_compute(verb.compute);
     graph = prepare_for_codegen(std::move(graph), compute);
   }
-  graph = run_passes(std::move(graph), flags.passes, {options}, {.verify = true});
+  graph = run_passes(std::move(graph), verb.passes, {options}, {.verify = true});
   print_text(print(graph));
   return 0;
 }
 
-}  // namespace
-
-extern constinit const VerbDef print_verb_def{
+constexpr Verb<PrintVerb> kVerb{
     .name = "print",
     .summary = "Print a model's graph as text",
     .examples =
         "  hone print all-MiniLM-L6-v2\n"
         "  hone print small.safetensors --stage prepared --compute bf16\n"
         "  hone print net.onnx --pass recognise_linear --pass quantize --pass-option quantize.to=mxint8",
-    .setup = setup,
     .run = run,
     .inspects = true};
+
+}  // namespace
+
+extern constinit const VerbDef print_verb_def = verb_def<kVerb>();
 
 }  // namespace hone

@@ -1,38 +1,35 @@
 #include <cstdio>
 
 #include "cli/flags.h"
-#include "cli/registry.h"
+#include "cli/verb.h"
 #include "jobs/probe.h"
 
 namespace hone {
 namespace {
 
-struct {
-  ModelFlags model;
-  ShapeFlags shapes;
-  RunFlags run;
-  std::string text, given;
-  const CLI::Option* text_option = nullptr;  // an empty text is a text too
-} flags;
+struct ProbeVerb : ModelFlags, ShapeFlags, RunFlags {
+  std::string given;
+  std::optional<std::string> text;
+  static std::span<const OptionField<ProbeVerb>> fields();
+};
 
-void setup(CLI::App& app) {
-  flags.model.add_to(app);
-  flags.shapes.add_to(app);
-  flags.run.add_to(app);
-  flags.run.add_compute_to(app);
-  app.add_option("--input-file", flags.given,
-                 "Inputs: a .npz file of arrays named like the model's (default: made up)");
-  flags.text_option = app.add_option("--text", flags.text, "Embed this text instead of running on made-up inputs");
+constexpr OptionField<ProbeVerb> kOwn[] = {
+    flag("input-file", "Inputs: a .npz file of arrays named like the model's (default: made up)", &ProbeVerb::given),
+    flag("text", "Embed this text instead of running on made-up inputs", &ProbeVerb::text)};
+
+std::span<const OptionField<ProbeVerb>> ProbeVerb::fields() {
+  static const auto all = joined_fields<ProbeVerb>(ModelFlags::fields(), ShapeFlags::fields(), RunFlags::fields(),
+                                                   RunFlags::trust_fields(), RunFlags::compute_fields(), kOwn);
+  return all;
 }
 
-int run() {
-  ProbeOptions options{.model = flags.model.model,
-                       .inputs = flags.model.inputs,
-                       .text = std::nullopt,
-                       .given = flags.given,
-                       .shapes = flags.shapes.get(),
-                       .session = flags.run.options()};
-  if (flags.text_option->count() > 0) options.text = flags.text;
+int run(ProbeVerb& verb) {
+  const ProbeOptions options{.model = verb.model,
+                             .inputs = verb.inputs,
+                             .text = verb.text,
+                             .given = verb.given,
+                             .shapes = verb.shapes(),
+                             .session = verb.session_options()};
   const ProbeResult result = probe(options, [] {
     std::puts("first result");
     std::fflush(stdout);
@@ -41,13 +38,14 @@ int run() {
   return 0;
 }
 
-}  // namespace
-
-extern constinit const VerbDef probe_verb_def{
+constexpr Verb<ProbeVerb> kVerb{
     .name = "probe",
     .summary = "Measure one process: loading, compiling, first result, memory (what bench starts)",
     .examples = "  hone probe all-MiniLM-L6-v2 --seq 128\n  hone probe small.safetensors --text 'a sentence'",
-    .setup = setup,
     .run = run};
+
+}  // namespace
+
+extern constinit const VerbDef probe_verb_def = verb_def<kVerb>();
 
 }  // namespace hone

@@ -29,26 +29,17 @@ constexpr int kBadInput = 1, kUsage = 2, kBug = 70;
 
 LimitFlags limits;
 
-// CLI11 wraps -1, and cuts what is too large.
-std::string refuse_no_seed(const std::string& text) {
-  uint64_t seed = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), seed);
-  const bool is_seed = error == std::errc() && end == text.data() + text.size();
-  return is_seed ? "" : fmt::format("{} is not a whole number from 0 to {}", text, UINT64_MAX);
-}
-
-// What every verb takes, be it one of several actions (`hone lora import`) or a word alone.
-void add_shared(CLI::App& command) {
-  if (CLI::Option* seed = command.get_option_no_throw("--seed")) seed->check(refuse_no_seed, "UINT");
-  limits.add_to(command);
-  for (CLI::App* action : command.get_subcommands([](CLI::App*) { return true; })) add_shared(*action);
-}
-
 void add_verb(CLI::App& app, const VerbDef& verb, int& code) {
   CLI::App* command = app.add_subcommand(verb.name, verb.summary);
-  command->footer(std::string("Examples:\n") + verb.examples);
+  const std::string notes = verb.notes ? verb.notes() + "\n" : "";
+  if (*verb.examples) command->footer(notes + "Examples:\n" + verb.examples);
+  limits.add_to(*command);
+  if (!verb.actions.empty()) {
+    command->require_subcommand(1);
+    for (const VerbDef* action : verb.actions) add_verb(*command, *action, code);
+    return;
+  }
   verb.setup(*command);
-  add_shared(*command);
   command->callback([command, &verb, &code] {
     limits.start(verb.inspects ? command->get_option("MODEL")->as<std::string>() : "");
     code = verb.run();

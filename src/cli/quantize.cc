@@ -1,42 +1,33 @@
+#include "cli/flags.h"
 #include "cli/quantize_flags.h"
-#include "cli/registry.h"
-#include "cli/run_files.h"
+#include "cli/verb.h"
 #include "jobs/quantize_model.h"
 
 namespace hone {
 namespace {
 
-struct {
-  ModelFlags model;
-  QuantizeFlags quantize;
-  std::string output;
-  OutputFlags result;
-} flags;
+struct QuantizeVerb : ModelFlags, QuantizeFlags, OutputFlags, ResultFlags {
+  static std::span<const OptionField<QuantizeVerb>> fields() {
+    static const auto all = joined_fields<QuantizeVerb>(ModelFlags::fields(), QuantizeFlags::fields(),
+                                                        OutputFlags::fields(), ResultFlags::fields());
+    return all;
+  }
+};
 
-void setup(CLI::App& app) {
-  flags.model.add_to(app);
-  flags.quantize.add_to(app);
-  app.add_option("-o,--output", flags.output, "File to write, .safetensors or .onnx")->required();
-  flags.result.add_to(app);
-}
-
-int run() {
-  flags.quantize.read();
-  RunFiles files;
-  files.reads("MODEL", flags.model.model).writes("--output", flags.output);
-  flags.quantize.read_by(files);
+int run(QuantizeVerb& verb) {
+  verb.check();
+  RunFiles files = files_of(verb);
+  verb.read_by(files);
   files.check();
-  Record record = quantize_to_file(flags.model.load(), flags.quantize.options, flags.quantize.compute_type(),
-                                   flags.output, this_command(), flags.quantize.calibration);
-  if (const auto over = over_plan(flags.quantize.plan, flags.output, record.manifest.back().bytes))
+  Record record = quantize_to_file(verb.load(), verb.quantize(), verb.compute_type(), verb.output, this_command(),
+                                   verb.calibration());
+  if (const auto over = over_plan(verb.plan, verb.output, record.manifest.back().bytes))
     record.findings.push_back(*over);
-  flags.result.print(record);
+  verb.print(record);
   return 0;
 }
 
-}  // namespace
-
-extern constinit const VerbDef quantize_verb_def{
+constexpr Verb<QuantizeVerb> kVerb{
     .name = "quantize",
     .summary = "Write a model with its weights in other number formats",
     .examples =
@@ -50,7 +41,11 @@ extern constinit const VerbDef quantize_verb_def{
         "-o "
         "both.safetensors\n"
         "  hone quantize all-MiniLM-L6-v2 --config q.toml --compute bf16 -o small.safetensors",
-    .setup = setup,
-    .run = run};
+    .run = run,
+    .read_config = [](QuantizeVerb& verb) { verb.read_config_file(); }};
+
+}  // namespace
+
+extern constinit const VerbDef quantize_verb_def = verb_def<kVerb>();
 
 }  // namespace hone

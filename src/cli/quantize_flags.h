@@ -2,27 +2,29 @@
 // jobs/quantize_model.h), and --config.
 #pragma once
 
+#include <optional>
+#include <span>
 #include <string>
+#include <vector>
 
-#include "cli/flags.h"
 #include "cli/option_flags.h"
 #include "cli/run_files.h"
 #include "jobs/quantize_model.h"
 
 namespace hone {
 
-struct QuantizeFlags {
-  GivenOptions given;
+struct QuantizeFlags : QuantizeOptions, Calibration {
   std::string config, compute;
-  QuantizeOptions options;  // as they are where nothing is given; read() sets the rest
-  Calibration calibration;
-  PlanNotes plan;  // of --config
-  const CLI::Option* compute_option = nullptr;
+  PlanNotes plan;          // of --config
+  std::string calib_file;  // the data that --config names
 
-  void add_to(CLI::App& app);
-  void read();  // the file's first, then the command line's
+  const QuantizeOptions& quantize() const { return *this; }
+  const Calibration& calibration() const { return *this; }
+  void read_config_file();  // of --config
+  void check() const;       // Error: --config names data that are not there
   std::optional<Compute> compute_type() const;
-  void read_by(RunFiles& files) const;  // --config and the calibration data, once read() is done
+  void read_by(RunFiles& files) const;  // the calibration data
+  static std::span<const OptionField<QuantizeFlags>> fields();
 };
 
 }  // namespace hone

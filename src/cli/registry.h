@@ -2,6 +2,10 @@
 #pragma once
 
 #include <span>
+#include <string>
+#include <vector>
+
+#include "base/options.h"
 
 namespace CLI {
 class App;
@@ -9,15 +13,18 @@ class App;
 
 namespace hone {
 
+// What a verb's file states as a Verb (verb.h).
 struct VerbDef {
   const char* name;
-  const char* summary;   // one line for `hone --help`
-  const char* examples;  // lines shown at the end of `hone VERB --help`
-  // Adds the options to `app`; the returned state lives in the verb's file. run() is called after parsing and returns
-  // the exit code.
-  void (*setup)(CLI::App& app);
-  int (*run)();
+  const char* summary;                             // one line for `hone --help`
+  const char* examples = "";                       // lines shown at the end of `hone VERB --help`
+  std::string (*notes)() = nullptr;                // lines shown before these
+  std::vector<OptionInfo> (*options)() = nullptr;  // all that it takes
+  void (*setup)(CLI::App& app) = nullptr;          // adds them to the program
+  int (*run)() = nullptr;                          // called after parsing; returns the exit code
   bool inspects = false;  // only looks at its MODEL, which takes little: tight limits on time and memory
+  std::span<const VerbDef* const> actions =
+      {};  // instead of options and run: words that follow, as in `hone lora import`
 };
 
 namespace cli {

@@ -3,8 +3,7 @@
 
 #include "base/file_name.h"
 #include "cli/flags.h"
-#include "cli/registry.h"
-#include "cli/run_files.h"
+#include "cli/verb.h"
 #include "io/numpy.h"
 #include "jobs/open_session.h"
 #include "jobs/profile.h"
@@ -14,60 +13,50 @@
 namespace hone {
 namespace {
 
-struct {
-  ModelFlags model;
-  ShapeFlags shapes;
-  RunFlags run;
-  GivenFlags given;
-  TextFlags texts;
-  OutputFlags output;
+struct RunVerb : ModelFlags, ShapeFlags, RunFlags, GivenFlags, TextFlags, CheckFiniteFlags, ResultFlags {
   std::string output_dir;
-  bool profile = false, check_finite = false;
+  bool profile = false;
   uint64_t seed = 1;
-} flags;
+  static std::span<const OptionField<RunVerb>> fields();
+};
 
-void setup(CLI::App& app) {
-  flags.model.add_to(app);
-  flags.shapes.add_to(app);
-  flags.run.add_to(app);
-  flags.run.add_compute_to(app);
-  flags.given.add_to(app);
-  flags.texts.add_to(app);
-  app.add_option("--seed", flags.seed, "Of made-up inputs, when neither --input nor --text is given")
-      ->capture_default_str();
-  app.add_option("--output-dir", flags.output_dir,
-                 "Write each output there as NAME.npy (what no name of a file holds becomes _)");
-  app.add_flag("--profile", flags.profile, "Show time, rates and share of the measured peak per step");
-  app.add_flag("--check-finite", flags.check_finite, kCheckFiniteHelp);
-  flags.output.add_to(app);
+constexpr OptionField<RunVerb> kOwn[] = {
+    flag("seed", "Of made-up inputs, when neither --input nor --text is given", &RunVerb::seed),
+    flag("output-dir", "Write each output there as NAME.npy (what no name of a file holds becomes _)",
+         &RunVerb::output_dir, {.value = "FOLDER"}),
+    flag("profile", "Show time, rates and share of the measured peak per step", &RunVerb::profile)};
+
+std::span<const OptionField<RunVerb>> RunVerb::fields() {
+  static const auto all =
+      joined_fields<RunVerb>(ModelFlags::fields(), ShapeFlags::fields(), RunFlags::fields(), RunFlags::trust_fields(),
+                             RunFlags::compute_fields(), GivenFlags::fields(), TextFlags::fields(), kOwn,
+                             CheckFiniteFlags::fields(), ResultFlags::fields());
+  return all;
 }
 
-NamedTensors inputs_for(const LoadedModel& model) {
-  const std::vector<std::string> texts = flags.texts.get();
-  NamedTensors inputs = flags.given.get();
+NamedTensors inputs_for(const RunVerb& verb, const LoadedModel& model) {
+  const std::vector<std::string> texts = verb.texts();
+  NamedTensors inputs = verb.given();
   if (!texts.empty()) inputs.merge(text_inputs(model, tokenizer_of(model), texts));
-  if (!texts.empty() || !flags.given.given.empty()) return inputs;
-  return default_inputs(model.graph, bind_symbols(model.graph, flags.shapes.get()), flags.seed);
+  if (!texts.empty() || !verb.input.empty()) return inputs;
+  return default_inputs(model.graph, bind_symbols(model.graph, verb.shapes()), verb.seed);
 }
 
 // Names of outputs may hold what names of files may not. No files without --output-dir.
-std::vector<std::string> output_files(const std::vector<std::string>& names) {
-  if (flags.output_dir.empty()) return {};
+std::vector<std::string> output_files(const RunVerb& verb, const std::vector<std::string>& names) {
+  if (verb.output_dir.empty()) return {};
   std::vector<std::string> files = plain_file_names(names, ".npy");
-  for (std::string& file : files) file = flags.output_dir + "/" + file;
+  for (std::string& file : files) file = verb.output_dir + "/" + file;
   return files;
 }
 
-void declare_files(const std::vector<std::string>& outputs) {
-  RunFiles files;
-  files.reads("MODEL", flags.model.model)
-      .reads_pairs("--input", flags.given.given)
-      .reads("--text-file", flags.texts.file);
+void declare_files(const RunVerb& verb, const std::vector<std::string>& outputs) {
+  RunFiles files = files_of(verb);
   for (const std::string& file : outputs) files.writes("--output-dir", file);
   files.check();
 }
 
-Record outputs_record(const std::vector<std::string>& names, const std::vector<std::string>& files,
+Record outputs_record(const RunVerb& verb, const std::vector<std::string>& names, const std::vector<std::string>& files,
                       const std::vector<Tensor>& outputs) {
   const NumberStyle four{NumberFormat::significant, 4};
   Table table{.key = "outputs",
@@ -93,7 +82,7 @@ Record outputs_record(const std::vector<std::string>& names, const std::vector<s
     table.rows.push_back(
         {names[i], to_string(outputs[i].type()), least, mean, most, files.empty() ? Cell() : Cell(files[i])});
   }
-  return Record{.title = flags.model.model,
+  return Record{.title = verb.model,
                 .command = this_command(),
                 .findings = {},
                 .sections = {{"Outputs", {table}}},
@@ -101,42 +90,43 @@ Record outputs_record(const std::vector<std::string>& names, const std::vector<s
                 .manifest = {}};
 }
 
-int run() {
-  if (flags.profile && !flags.run.options().compiles())
+int run(RunVerb& verb) {
+  const SessionOptions options = verb.session_options();
+  if (verb.profile && !options.compiles())
     fail("--profile shows compiled steps; leave --backend reference and -O0, -O1 out");
-  declare_files({});
-  const LoadedModel model = flags.model.load();
-  const NamedTensors inputs = inputs_for(model);
-  const SessionOptions options = flags.run.options();
+  declare_files(verb, {});
+  const LoadedModel model = verb.load();
+  const NamedTensors inputs = inputs_for(verb, model);
   Session session = open_session(model, options);
-  const std::vector<std::string> names = session.output_names(), files = output_files(names);
-  declare_files(files);
-  const std::vector<Tensor> outputs = flags.check_finite ? session.run_checked(inputs) : session.run(inputs);
-  if (!flags.output_dir.empty()) {
-    std::filesystem::create_directories(flags.output_dir);
+  const std::vector<std::string> names = session.output_names(), files = output_files(verb, names);
+  declare_files(verb, files);
+  const std::vector<Tensor> outputs = verb.check_finite ? session.run_checked(inputs) : session.run(inputs);
+  if (!verb.output_dir.empty()) {
+    std::filesystem::create_directories(verb.output_dir);
     for (size_t i = 0; i < outputs.size(); ++i) write_npy(files[i], outputs[i]);
   }
-  Record record = outputs_record(names, files, outputs);
-  if (flags.profile) {
+  Record record = outputs_record(verb, names, files, outputs);
+  if (verb.profile) {
     Record profiled =
         profile(session, inputs, machine_peaks(*device_or_cpu(options.device), options.cache_folder), options.threads);
     record.sections.push_back(std::move(profiled.sections[0]));
     record.machine = std::move(profiled.machine);
   }
-  flags.output.print(record);
+  verb.print(record);
   return 0;
 }
 
-}  // namespace
-
-extern constinit const VerbDef run_verb_def{
+constexpr Verb<RunVerb> kVerb{
     .name = "run",
     .summary = "Run a model once, on given inputs, on texts, or on made-up data; --profile shows where the time goes",
     .examples =
         "  hone run all-MiniLM-L6-v2 --text 'a sentence' --output-dir out\n"
         "  hone run model.safetensors --input input_ids=ids.npy attention_mask=mask.npy --output-dir out\n"
         "  hone run all-MiniLM-L6-v2 --seq 128 --profile",
-    .setup = setup,
     .run = run};
+
+}  // namespace
+
+extern constinit const VerbDef run_verb_def = verb_def<kVerb>();
 
 }  // namespace hone

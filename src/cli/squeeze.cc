@@ -1,86 +1,76 @@
 #include "jobs/squeeze.h"
 
 #include "cli/evaluation_flags.h"
+#include "cli/flags.h"
 #include "cli/quantize_flags.h"
-#include "cli/registry.h"
-#include "cli/run_files.h"
 #include "cli/terminal_progress.h"
+#include "cli/verb.h"
 #include "jobs/probe.h"
 
 namespace hone {
 namespace {
 
-struct {
-  ModelFlags model;
-  QuantizeFlags quantize;
-  GivenFlags given;
-  TextFlags texts;
-  EvaluationFlags evaluation;
+struct SqueezeVerb : ModelFlags,
+                     OutputFlags,
+                     QuantizeFlags,
+                     GivenFlags,
+                     TextFlags,
+                     EvaluationFlags,
+                     ShapeFlags,
+                     RunFlags,
+                     SecondsFlags,
+                     SeedFlags,
+                     ResultFlags {
+  SqueezeVerb() { QuantizeFlags::compute = "bf16"; }
   std::string max_drop;
-  ShapeFlags shapes;
-  RunFlags run;
-  OutputFlags result;
-  std::string output;
-  double seconds = 20;
-  uint64_t seed = 1;
-} flags;
+  static std::span<const OptionField<SqueezeVerb>> fields();
+};
 
-void setup(CLI::App& app) {
-  flags.model.add_to(app);
-  app.add_option("-o,--output", flags.output, "File to write, .safetensors or .onnx")->required();
-  flags.result.add_report_to(app);
-  flags.quantize.compute = "bf16";
-  flags.quantize.add_to(app);
-  flags.given.add_to(app);
-  flags.texts.add_to(app);
-  flags.evaluation.add_to(app, "data-");
-  app.add_option("--max-drop", flags.max_drop,
-                 "Write nothing that loses more of the (first) metric on --data: 0.5% (points of a share; of other "
-                 "metrics a part of the original's) or 0.01 (in the metric's own numbers)");
-  flags.shapes.add_to(app);
-  flags.run.add_to(app);
-  app.add_option("--seconds", flags.seconds, "Longest measured part")->check(seconds_range())->capture_default_str();
-  app.add_option("--seed", flags.seed, "Of made-up inputs and of the order of rounds")->capture_default_str();
-  flags.result.add_to(app);
+constexpr OptionField<SqueezeVerb> kDrop[] = {
+    flag("max-drop",
+         "Write nothing that loses more of the (first) metric on --data: 0.5% (points of a share; of other metrics a "
+         "part of the original's) or 0.01 (in the metric's own numbers)",
+         &SqueezeVerb::max_drop)};
+
+std::span<const OptionField<SqueezeVerb>> SqueezeVerb::fields() {
+  static const auto all = joined_fields<SqueezeVerb>(
+      ModelFlags::fields(), OutputFlags::fields(), ResultFlags::report_fields(), QuantizeFlags::fields(),
+      GivenFlags::fields(), TextFlags::fields(), EvaluationFlags::data_fields(), EvaluationFlags::fields("data-"),
+      kDrop, ShapeFlags::fields(), RunFlags::fields(), RunFlags::trust_fields(), SecondsFlags::fields(),
+      SeedFlags::fields(), ResultFlags::fields());
+  return all;
 }
 
-int run() {
-  flags.quantize.read();
-  RunFiles files;
-  files.reads("MODEL", flags.model.model)
-      .reads_pairs("--input", flags.given.given)
-      .reads("--text-file", flags.texts.file);
-  flags.quantize.read_by(files);
-  files.reads("--data", flags.evaluation.data);
-  files.writes("--output", flags.output).writes("--report", flags.result.report).check();
-  Report report(flags.result);
+int run(SqueezeVerb& verb) {
+  verb.check();
+  RunFiles files = files_of(verb);
+  verb.read_by(files);
+  files.check();
+  Report report(verb);
   Record record =
-      squeeze({.model = flags.model.model,
-               .output = flags.output,
-               .inputs = flags.model.inputs,
-               .quantize = flags.quantize.options,
-               .calibration = flags.quantize.calibration,
-               .compute = flags.quantize.compute_type().value_or(Compute::bf16),
-               .given = flags.given.get(),
-               .texts = flags.texts.get(),
-               .shapes = flags.shapes.get(),
-               .evaluation = flags.evaluation.get(),
-               .max_drop = flags.max_drop.empty() ? std::nullopt : std::optional(parse_max_drop(flags.max_drop)),
-               .session = flags.run.options(),
+      squeeze({.model = verb.model,
+               .output = verb.output,
+               .inputs = verb.inputs,
+               .quantize = verb.quantize(),
+               .calibration = verb.calibration(),
+               .compute = verb.compute_type().value_or(Compute::bf16),
+               .given = verb.given(),
+               .texts = verb.texts(),
+               .shapes = verb.shapes(),
+               .evaluation = verb.evaluation(),
+               .max_drop = verb.max_drop.empty() ? std::nullopt : std::optional(parse_max_drop(verb.max_drop)),
+               .session = verb.session_options(),
                .program = this_program(),
-               .seconds = flags.seconds,
-               .seed = flags.seed,
+               .seconds = verb.seconds,
+               .seed = verb.seed,
                .command = this_command(),
                .progress = terminal_progress()});
-  if (const auto over = over_plan(flags.quantize.plan, flags.output, record.manifest[1].bytes))
-    record.findings.push_back(*over);
+  if (const auto over = over_plan(verb.plan, verb.output, record.manifest[1].bytes)) record.findings.push_back(*over);
   report.finish(record);
   return 0;
 }
 
-}  // namespace
-
-extern constinit const VerbDef squeeze_verb_def{
+constexpr Verb<SqueezeVerb> kVerb{
     .name = "squeeze",
     .summary = "Quantize a model, then measure the written file against the original: size, memory, speed, outputs",
     .examples =
@@ -89,7 +79,11 @@ extern constinit const VerbDef squeeze_verb_def{
         "mixed.safetensors\n"
         "  hone squeeze all-MiniLM-L6-v2 --to int4.g32 --method gptq --calib texts.txt -o small.safetensors\n"
         "  hone squeeze classifier --to int8 --data reviews.csv --metric f1 --max-drop 0.5% -o small.safetensors",
-    .setup = setup,
-    .run = run};
+    .run = run,
+    .read_config = [](SqueezeVerb& verb) { verb.read_config_file(); }};
+
+}  // namespace
+
+extern constinit const VerbDef squeeze_verb_def = verb_def<kVerb>();
 
 }  // namespace hone

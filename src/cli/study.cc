@@ -1,64 +1,68 @@
 #include "base/atomic_file.h"
 #include "base/error.h"
 #include "cli/flags.h"
-#include "cli/registry.h"
-#include "cli/run_files.h"
+#include "cli/verb.h"
 #include "jobs/studies.h"
 
 namespace hone {
 namespace {
 
-struct {
+struct StudyVerb : ResultFlags {
   std::string action, storage, output;
   std::vector<std::string> names;
-  OutputFlags result;
-} flags;
+  static std::span<const OptionField<StudyVerb>> fields();
+};
 
-void setup(CLI::App& app) {
-  app.add_option(
-         "ACTION", flags.action,
-         "list: all studies; show: one, with its parameters and history; best: the best trial, or the front of several "
-         "objectives; export: trials as CSV; compare: studies side by side; delete")
-      ->required()
-      ->check(CLI::IsMember({"list", "show", "best", "export", "compare", "delete"}));
-  app.add_option("STORAGE", flags.storage, "A SQLite file (study.db) or a journal (study.log), of hone or of Optuna")
-      ->required();
-  app.add_option("NAME", flags.names, "Studies; where a file holds one, none need be named, but to delete it");
-  app.add_option("-o,--output", flags.output, "Of export: the .csv file to write; otherwise to standard output");
-  flags.result.add_to(app);
-  flags.result.add_report_to(app);
+std::vector<std::string> actions() { return {"list", "show", "best", "export", "compare", "delete"}; }
+
+constexpr OptionField<StudyVerb> kOwn[] = {
+    required_flag("action",
+                  "list: all studies; show: one, with its parameters and history; best: the best trial, or the front "
+                  "of several objectives; export: trials as CSV; compare: studies side by side; delete",
+                  &StudyVerb::action, {.choices = actions, .is_positional = true}),
+    required_flag("storage", "A SQLite file (study.db) or a journal (study.log), of hone or of Optuna",
+                  &StudyVerb::storage, {.is_positional = true}),
+    flag("name", "Studies; where a file holds one, none need be named, but to delete it", &StudyVerb::names,
+         {.is_positional = true}),
+    flag("output", "Of export: the .csv file to write; otherwise to standard output", &StudyVerb::output,
+         {.file = OptionFile::writes, .letter = 'o'})};
+
+std::span<const OptionField<StudyVerb>> StudyVerb::fields() {
+  static const auto all = joined_fields<StudyVerb>(kOwn, ResultFlags::fields(), ResultFlags::report_fields());
+  return all;
 }
 
-int run() {
-  const bool exports = flags.action == "export";
-  if (!exports && !flags.output.empty()) fail("--output is for export; a page of the others is --report FILE.html");
-  if (exports && (flags.result.json || !flags.result.report.empty()))
+void check(const StudyVerb& verb) {
+  const bool exports = verb.action == "export";
+  if (!exports && !verb.output.empty()) fail("--output is for export; a page of the others is --report FILE.html");
+  if (exports && (verb.json || !verb.report.empty()))
     fail("export writes CSV; --json and --report are for show and best");
-  if (flags.names.size() > 1 && flags.action != "compare" && flags.action != "delete")
-    fail("{} takes one study, found {}", flags.action, flags.names.size());
-  if (flags.action == "list" && !flags.names.empty()) fail("list takes no study; show does");
-  RunFiles files;
-  files.reads("STORAGE", flags.storage.find(':') == flags.storage.npos ? flags.storage : "");
-  files.writes("--output", flags.output).writes("--report", flags.result.report).check();
-  const StudiesOptions options{flags.storage, flags.names, this_command()};
-  if (exports) {
+  if (verb.names.size() > 1 && verb.action != "compare" && verb.action != "delete")
+    fail("{} takes one study, found {}", verb.action, verb.names.size());
+  if (verb.action == "list" && !verb.names.empty()) fail("list takes no study; show does");
+}
+
+int run(StudyVerb& verb) {
+  check(verb);
+  RunFiles files = files_of(verb);
+  files.reads("STORAGE", verb.storage.find(':') == verb.storage.npos ? verb.storage : "").check();
+  const StudiesOptions options{verb.storage, verb.names, this_command()};
+  if (verb.action == "export") {
     const std::string csv = study_csv(options);
-    if (flags.output.empty()) print_text(csv);
-    else write_file(flags.output, csv);
+    if (verb.output.empty()) print_text(csv);
+    else write_file(verb.output, csv);
     return 0;
   }
-  Report report(flags.result);
-  report.finish(flags.action == "list"      ? list_studies(options)
-                : flags.action == "show"    ? show_study(options)
-                : flags.action == "best"    ? best_trials(options)
-                : flags.action == "compare" ? compare_studies(options)
-                                            : delete_studies(options));
+  Report report(verb);
+  report.finish(verb.action == "list"      ? list_studies(options)
+                : verb.action == "show"    ? show_study(options)
+                : verb.action == "best"    ? best_trials(options)
+                : verb.action == "compare" ? compare_studies(options)
+                                           : delete_studies(options));
   return 0;
 }
 
-}  // namespace
-
-extern constinit const VerbDef study_verb_def{
+constexpr Verb<StudyVerb> kVerb{
     .name = "study",
     .summary = "Studies of searches, of hone or Optuna: list, show, best, export, compare, delete",
     .examples =
@@ -67,7 +71,10 @@ extern constinit const VerbDef study_verb_def{
         "  hone study export study.db resnet -o trials.csv\n"
         "  hone study compare study.db random tpe\n"
         "  hone study delete study.db random",
-    .setup = setup,
     .run = run};
+
+}  // namespace
+
+extern constinit const VerbDef study_verb_def = verb_def<kVerb>();
 
 }  // namespace hone

@@ -3,10 +3,10 @@
 #include "base/atomic_file.h"
 #include "base/error.h"
 #include "cli/evaluation_flags.h"
+#include "cli/flags.h"
 #include "cli/quantize_flags.h"
-#include "cli/registry.h"
-#include "cli/run_files.h"
 #include "cli/terminal_progress.h"
+#include "cli/verb.h"
 #include "jobs/format_list.h"
 #include "jobs/prune_sweep.h"
 #include "report/html.h"
@@ -14,129 +14,120 @@
 namespace hone {
 namespace {
 
-struct {
-  ModelFlags model;
-  QuantizeFlags quantize;
-  RunFlags run;
-  OutputFlags result;
-  std::vector<std::string> formats;
-  std::string folder;
-  EvaluationFlags evaluation;
-  bool with_activations = false;
-  std::string sparsity, train_config;
-  bool train = false;
-  std::vector<std::string> methods;
-  PruneOptions prune;
-} flags;
+struct SweepVerb : ModelFlags, EvaluationFlags, QuantizeFlags, RunFlags, ResultFlags {
+  SweepVerb() { QuantizeFlags::compute = "f32"; }
+  std::vector<std::string> formats, methods;
+  std::string folder, sparsity, train_config;
+  std::string structure = PruneOptions().structure, scope = PruneOptions().scope;
+  bool with_activations = false, train = false;
+  static std::span<const OptionField<SweepVerb>> fields();
+};
 
-void setup(CLI::App& app) {
-  flags.model.add_to(app);
-  app.add_option("--formats", flags.formats, "Formats and patterns, e.g. 'int{4..32}.f{2,4,8},mxint{2..8}'");
-  CLI::Option* sparsity =
-      app.add_option("--sparsity", flags.sparsity, "Prune instead, to these shares: 0.1:0.9, 0.5:0.9:0.05 or 0.5,0.75");
-  app.add_option("--methods", flags.methods, "Scores to prune by, e.g. random,l1 (hone prune --help lists them)")
-      ->delimiter(',')
-      ->needs(sparsity);
-  app.add_option("--structure", flags.prune.structure, "What is pruned: none, heads, neurons, channels or layers")
-      ->needs(sparsity);
-  app.add_option("--scope", flags.prune.scope, "local or global")->needs(sparsity);
-  app.add_option("-o,--output", flags.folder, "Folder for sweep.csv, the plots, the report, and what was measured")
-      ->required();
-  flags.evaluation.add_choice_to(
-      app,
-      "What quality is measured on, half of it to choose by and half to report: a file as of --calib, or a "
-      "data set (default: that of --calib; where the method learns, it learns from the other half)");
-  app.add_flag("--with-activations", flags.with_activations, "The inputs of products in each format too");
-  CLI::Option* train = app.add_flag("--train", flags.train,
-                                    "Train the model in each format as well, beside quantizing it: for one epoch on "
-                                    "the training rows of --data, or as "
-                                    "--train-config says");
-  app.add_option("--train-config", flags.train_config, "TOML file with the keys of hone train --config")->needs(train);
-  flags.quantize.compute = "f32";
-  flags.quantize.add_to(app);
-  flags.run.add_to(app);
-  flags.result.add_to(app);
+constexpr OptionField<SweepVerb> kAsked[] = {
+    flag("formats", "Formats and patterns, e.g. 'int{4..32}.f{2,4,8},mxint{2..8}'", &SweepVerb::formats,
+         {.takes_several = true}),
+    flag("sparsity", "Prune instead, to these shares: 0.1:0.9, 0.5:0.9:0.05 or 0.5,0.75", &SweepVerb::sparsity),
+    flag("methods", "Scores to prune by, e.g. random,l1 (hone prune --help lists them)", &SweepVerb::methods,
+         {.has_commas = true, .takes_several = true, .only_with = "sparsity"}),
+    flag("structure", "What is pruned: none, heads, neurons, channels or layers", &SweepVerb::structure,
+         {.only_with = "sparsity"}),
+    flag("scope", "local or global", &SweepVerb::scope, {.only_with = "sparsity"}),
+    required_flag("output", "Folder for sweep.csv, the plots, the report, and what was measured", &SweepVerb::folder,
+                  {.value = "FOLDER", .letter = 'o'})};
+constexpr OptionField<EvaluationFlags> kData[] = {
+    flag("data",
+         "What quality is measured on, half of it to choose by and half to report: a file as of --calib, or a data set "
+         "(default: that of --calib; where the method learns, it learns from the other half)",
+         &EvaluationFlags::data, {.file = OptionFile::reads})};
+constexpr OptionField<SweepVerb> kOwn[] = {
+    flag("with-activations", "The inputs of products in each format too", &SweepVerb::with_activations),
+    flag("train",
+         "Train the model in each format as well, beside quantizing it: for one epoch on the training rows of --data, "
+         "or as --train-config says",
+         &SweepVerb::train),
+    flag("train-config", "TOML file with the keys of hone train --config", &SweepVerb::train_config,
+         {.file = OptionFile::reads, .only_with = "train"})};
+
+std::span<const OptionField<SweepVerb>> SweepVerb::fields() {
+  static const auto all = joined_fields<SweepVerb>(
+      ModelFlags::fields(), kAsked, kData, EvaluationFlags::choice_fields("data-"), kOwn, QuantizeFlags::fields(),
+      RunFlags::fields(), RunFlags::trust_fields(), ResultFlags::fields());
+  return all;
 }
 
 // The last layer stays what it is: outputs are compared with the original's.
-std::optional<TrainModelOptions> training(const SessionOptions& session) {
-  if (!flags.train) return std::nullopt;
+std::optional<TrainModelOptions> training(const SweepVerb& verb, const SessionOptions& session) {
+  if (!verb.train) return std::nullopt;
   TrainModelOptions training;
   training.training.epochs = 1;
   training.training.head = "keep";
-  training.data = flags.evaluation.data;
-  training.reading = flags.evaluation.get_choice().data.reading;
-  if (!flags.train_config.empty())
-    read_train_config(flags.train_config, training.training, training.reading, training.data);
+  training.data = verb.data;
+  training.reading = verb.choice().data.reading;
+  if (!verb.train_config.empty())
+    read_train_config(verb.train_config, training.training, training.reading, training.data);
   if (training.data.empty()) fail("there is nothing to train on; give --data, or the key data in --train-config");
   if (!training.training.qat.empty())
-    fail("{}: qat says what is rounded, which here --formats do; leave it out", flags.train_config);
+    fail("{}: qat says what is rounded, which here --formats do; leave it out", verb.train_config);
   training.session = session;
   return training;
 }
 
-Record sweep_formats(const SessionOptions& session) {
-  const Calibration& calibration = flags.quantize.calibration;
-  return sweep({.model = flags.model.model,
-                .folder = flags.folder,
-                .inputs = flags.model.inputs,
-                .formats = parse_format_list(flags.formats),
-                .activations = flags.with_activations,
-                .quantize = flags.quantize.options,
-                .data = {flags.evaluation.data, calibration.batch, {}},
-                .calibration = calibration,
-                .judged = flags.evaluation.get_choice(),
-                .training = training(session),
+Record sweep_formats(const SweepVerb& verb, const SessionOptions& session) {
+  return sweep({.model = verb.model,
+                .folder = verb.folder,
+                .inputs = verb.inputs,
+                .formats = parse_format_list(verb.formats),
+                .activations = verb.with_activations,
+                .quantize = verb.quantize(),
+                .data = {verb.data, verb.calibration().batch, {}},
+                .calibration = verb.calibration(),
+                .judged = verb.choice(),
+                .training = training(verb, session),
                 .session = session,
                 .command = this_command(),
                 .progress = terminal_progress()});
 }
 
 // The options of quantizing stay unused, but for the data.
-Record sweep_pruning(const SessionOptions& session) {
-  if (!options_toml(quantize_fields(), flags.quantize.options).empty() || flags.with_activations || flags.train)
+Record sweep_pruning(const SweepVerb& verb, const SessionOptions& session) {
+  if (!options_toml(quantize_fields(), verb.quantize()).empty() || verb.with_activations || verb.train)
     fail("options of formats are given with --sparsity; they are for --formats");
-  const Calibration& calibration = flags.quantize.calibration;
-  const std::vector<std::string> methods = flags.methods.empty() ? std::vector<std::string>{"l1"} : flags.methods;
-  return prune_sweep({.model = flags.model.model,
-                      .folder = flags.folder,
-                      .inputs = flags.model.inputs,
-                      .sparsities = parse_sparsities(flags.sparsity),
-                      .methods = methods,
-                      .prune = flags.prune,
-                      .data = {flags.evaluation.data, calibration.batch, {}},
-                      .calibration = calibration,
-                      .judged = flags.evaluation.get_choice(),
+  PruneOptions prune;
+  prune.structure = verb.structure, prune.scope = verb.scope;
+  return prune_sweep({.model = verb.model,
+                      .folder = verb.folder,
+                      .inputs = verb.inputs,
+                      .sparsities = parse_sparsities(verb.sparsity),
+                      .methods = verb.methods.empty() ? std::vector<std::string>{"l1"} : verb.methods,
+                      .prune = prune,
+                      .data = {verb.data, verb.calibration().batch, {}},
+                      .calibration = verb.calibration(),
+                      .judged = verb.choice(),
                       .session = session,
                       .command = this_command(),
                       .progress = terminal_progress()});
 }
 
-int run() {
-  flags.quantize.read();
-  RunFiles files;
-  files.reads("MODEL", flags.model.model).reads("--data", flags.evaluation.data);
-  flags.quantize.read_by(files);
-  files.reads("--train-config", flags.train_config);
+int run(SweepVerb& verb) {
+  verb.check();
+  RunFiles files = files_of(verb);
+  verb.read_by(files);
   for (const char* name : {"sweep.csv", "sweep.html", "curves.svg", "best_so_far.svg", "measurements.txt"})
-    files.writes("--output", flags.folder + "/" + name);
+    files.writes("--output", verb.folder + "/" + name);
   files.check();
-  SessionOptions session = flags.run.options();
-  session.compute = flags.quantize.compute_type();
-  const Calibration& calibration = flags.quantize.calibration;
-  if (flags.evaluation.data.empty() && calibration.file.empty())
+  SessionOptions session = verb.session_options();
+  session.compute = verb.compute_type();
+  if (verb.data.empty() && verb.calibration().file.empty())
     fail("there is nothing to measure quality on; give --data FILE");
-  if (flags.formats.empty() == flags.sparsity.empty())
+  if (verb.formats.empty() == verb.sparsity.empty())
     fail("a sweep is over formats or over sparsities; give one of --formats and --sparsity");
-  const Record record = flags.sparsity.empty() ? sweep_formats(session) : sweep_pruning(session);
-  flags.result.print(record);
-  write_file(flags.folder + "/sweep.html", html(record));
+  const Record record = verb.sparsity.empty() ? sweep_formats(verb, session) : sweep_pruning(verb, session);
+  verb.print(record);
+  write_file(verb.folder + "/sweep.html", html(record));
   return 0;
 }
 
-}  // namespace
-
-extern constinit const VerbDef sweep_verb_def{
+constexpr Verb<SweepVerb> kVerb{
     .name = "sweep",
     .summary = "A model in many number formats, or pruned in many ways, one after the other: table and curves",
     .examples =
@@ -147,7 +138,11 @@ extern constinit const VerbDef sweep_verb_def{
         "  hone sweep classifier --formats 'int{3..8}.g32' --data reviews.csv --metric f1 -o sweep\n"
         "  hone sweep cnn --train --formats 'int{4..32}.f{2,4,8}' --data fashion-mnist -o sweep\n"
         "  hone sweep classifier --sparsity 0.1:0.9 --methods random,l1 --data reviews.csv -o sweep",
-    .setup = setup,
-    .run = run};
+    .run = run,
+    .read_config = [](SweepVerb& verb) { verb.read_config_file(); }};
+
+}  // namespace
+
+extern constinit const VerbDef sweep_verb_def = verb_def<kVerb>();
 
 }  // namespace hone

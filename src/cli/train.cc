@@ -8,51 +8,53 @@
 #include "base/printable.h"
 #include "cli/evaluation_flags.h"
 #include "cli/flags.h"
-#include "cli/option_flags.h"
-#include "cli/registry.h"
-#include "cli/run_files.h"
 #include "cli/terminal_progress.h"
+#include "cli/verb.h"
 
 namespace hone {
 namespace {
 
-struct {
-  TrainModelOptions options;
-  std::string model, config;
-  GivenOptions training, reading;
-  RunFlags run;
-  OutputFlags result;
+struct TrainVerb : TrainingOptions, DataOptions, RunFlags, ResultFlags {
+  std::string model, data, output, folder, config;
   std::vector<std::string> inputs;
-} flags;
+  bool resume = false, skip_bad = false;
+  static std::span<const OptionField<TrainVerb>> fields();
+};
 
-void setup(CLI::App& app) {
-  app.add_option("MODEL", flags.options.model, "A Hugging Face folder, an .onnx file or a file that hone wrote")
-      ->required();
-  app.add_option("--data", flags.options.data, "The data: a file or a folder");
-  app.add_option("-o,--output", flags.options.output, "File to write, .safetensors or .onnx")->required();
-  app.add_option("--folder", flags.options.folder,
-                 "Of checkpoints and logs (default: OUTPUT without its ending, and .run)");
-  app.add_flag("--resume", flags.options.resume, "Go on from the folder's last checkpoint, where there is one");
-  app.add_option("--inputs", flags.options.inputs, "What a folder's model takes, e.g. input_ids,attention_mask")
-      ->delimiter(',');
-  app.add_option("--config", flags.config, "TOML file with the same keys; flags win");
-  app.add_flag("--skip-bad", flags.options.skip_bad, "Leave out rows that can't be used");
-  add_fields(app, training_fields(), flags.training);
-  add_fields(app, DataOptions::fields(), flags.reading);
-  flags.run.add_all_but_trust_to(app);
-  flags.run.add_compute_to(app);
-  flags.result.add_report_to(app);
-  flags.result.add_to(app);
-  app.footer("Optimizers, and their options:\n" + optimizers_text() +
-             "Biases and the weights of normalisations do not decay unless --decay-all.\n\n" + app.get_footer());
+constexpr OptionField<TrainVerb> kOwn[] = {
+    required_flag("model", "A Hugging Face folder, an .onnx file or a file that hone wrote", &TrainVerb::model,
+                  {.file = OptionFile::reads, .is_positional = true}),
+    flag("data", "The data: a file or a folder", &TrainVerb::data, {.file = OptionFile::reads}),
+    required_flag("output", "File to write, .safetensors or .onnx", &TrainVerb::output,
+                  {.file = OptionFile::writes, .letter = 'o'}),
+    flag("folder", "Of checkpoints and logs (default: OUTPUT without its ending, and .run)", &TrainVerb::folder,
+         {.value = "FOLDER"}),
+    flag("resume", "Go on from the folder's last checkpoint, where there is one", &TrainVerb::resume),
+    flag("inputs", "What a folder's model takes, e.g. input_ids,attention_mask", &TrainVerb::inputs,
+         {.has_commas = true, .takes_several = true}),
+    flag("config", "TOML file with the same keys; flags win", &TrainVerb::config, {.file = OptionFile::reads}),
+    flag("skip-bad", "Leave out rows that can't be used", &TrainVerb::skip_bad)};
+
+std::span<const OptionField<TrainVerb>> TrainVerb::fields() {
+  static const auto all =
+      joined_fields<TrainVerb>(kOwn, training_fields(), DataOptions::fields(), RunFlags::fields(),
+                               RunFlags::compute_fields(), ResultFlags::report_fields(), ResultFlags::fields());
+  return all;
 }
 
+std::string notes() {
+  return "Optimizers, and their options:\n" + optimizers_text() +
+         "Biases and the weights of normalisations do not decay unless --decay-all.\n";
+}
+
+void read_config(TrainVerb& verb) { read_train_config(verb.config, verb, verb, verb.data); }
+
 // A process that works for rank 0, which does the talking, but for what goes wrong here alone.
-int run_beside(Ranks& ranks) {
+int run_beside(Ranks& ranks, TrainModelOptions& options) {
   set_log_sink([](LogLevel, std::string_view) {});
-  flags.options.ranks = &ranks;
+  options.ranks = &ranks;
   try {
-    train_model(flags.options);
+    train_model(options);
   } catch (const SaidByRankZero&) {
     return 0;
   } catch (const Error& error) {
@@ -62,35 +64,33 @@ int run_beside(Ranks& ranks) {
   return 0;
 }
 
-int run() {
-  TrainModelOptions& options = flags.options;
-  const std::string data = options.data;
-  if (!flags.config.empty()) read_train_config(flags.config, options.training, options.reading, options.data);
-  if (!data.empty()) options.data = data;
-  if (options.data.empty()) fail("no data: give --data, or the key data in --config");
-  set_fields(training_fields(), options.training, flags.training);
-  set_fields(DataOptions::fields(), options.reading, flags.reading);
-  RunFiles files;
-  files.reads("MODEL", options.model).reads("--data", options.data).reads("--config", flags.config);
-  files.reads("--teacher", options.training.teacher);
-  files.writes("--output", options.output).writes("--report", flags.result.report).check();
-  options.session = flags.run.options();
-  note_split_files(flags.reading);
-  options.command = this_command();
+int run(TrainVerb& verb) {
+  if (verb.data.empty()) fail("no data: give --data, or the key data in --config");
+  files_of(verb).reads("--teacher", verb.teacher).check();
+  note_split_files(verb);
+  TrainModelOptions options{.model = verb.model,
+                            .data = verb.data,
+                            .output = verb.output,
+                            .folder = verb.folder,
+                            .inputs = verb.inputs,
+                            .reading = verb,
+                            .skip_bad = verb.skip_bad,
+                            .training = verb,
+                            .session = verb.session_options(),
+                            .resume = verb.resume,
+                            .command = this_command()};
   const std::unique_ptr<Ranks> ranks = Ranks::join();
-  if (ranks && !ranks->is_first()) return run_beside(*ranks);
+  if (ranks && !ranks->is_first()) return run_beside(*ranks, options);
   options.ranks = ranks.get();
   options.progress = terminal_progress();
-  Report report(flags.result);
+  Report report(verb);
   report.finish(
       train_model(options, [](const std::string& line) { std::fprintf(stderr, "%s\n", printable(line).c_str()); }));
   if (ranks) ranks->leave();
   return 0;
 }
 
-}  // namespace
-
-extern constinit const VerbDef train_verb_def{
+constexpr Verb<TrainVerb> kVerb{
     .name = "train",
     .summary = "Train a model on data, with checkpoints and logs, and write it",
     .examples =
@@ -106,7 +106,12 @@ extern constinit const VerbDef train_verb_def{
         "--optimizer-option momentum=0.9 --rate 0.1 --schedule one-cycle -o fashion.safetensors\n"
         "  mpirun -n 2 hone train all-MiniLM-L6-v2 --data reviews.csv --batch 64 -o reviews.safetensors\n"
         "  hone train model.onnx --config train.toml --resume -o tuned.safetensors --report training.html",
-    .setup = setup,
-    .run = run};
+    .run = run,
+    .read_config = read_config,
+    .notes = notes};
+
+}  // namespace
+
+extern constinit const VerbDef train_verb_def = verb_def<kVerb>();
 
 }  // namespace hone

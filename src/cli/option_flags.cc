@@ -1,0 +1,77 @@
+#include "cli/option_flags.h"
+
+#include <CLI/CLI.hpp>
+#include <cctype>
+#include <cmath>
+#include <set>
+
+#include "base/error.h"
+
+namespace hone {
+namespace {
+
+std::string upper(std::string text) {
+  for (char& c : text) c = static_cast<char>(std::toupper(static_cast<unsigned char>(c)));
+  return text;
+}
+
+// "INT in [1 - 1024]", "{f32,bf16}", "FILE".
+std::string type_text(const OptionInfo& field) {
+  const OptionTraits& traits = field.traits;
+  if (*traits.value) return traits.value;
+  if (traits.choices) {
+    std::string all;
+    for (const std::string& each : traits.choices()) all += (all.empty() ? "{" : ",") + each;
+    return all + "}";
+  }
+  if (traits.file == OptionFile::reads_pairs) return "NAME=FILE";
+  if (traits.file != OptionFile::none) return "FILE";
+  if (field.kind != OptionKind::integer && field.kind != OptionKind::number) return "TEXT";
+  const std::string type = field.kind == OptionKind::integer ? "INT" : "FLOAT";
+  const bool from = std::isfinite(traits.least), to = std::isfinite(traits.most);
+  if (from && to) return fmt::format("{} in [{:.15g} - {:.15g}]", type, traits.least, traits.most);
+  if (from) return fmt::format("{} from {:.15g}", type, traits.least);
+  return to ? fmt::format("{} up to {:.15g}", type, traits.most) : type;
+}
+
+void add_flag(CLI::App& app, const OptionInfo& field, GivenOptions& given) {
+  const bool is_on = field.default_text == "true";
+  const auto note = [&given, key = std::string(field.name), value = std::string(is_on ? "false" : "true")] {
+    given[key] = {value};
+  };
+  std::string names = fmt::format("--{}{}", is_on ? "no-" : "", field.name);
+  if (field.traits.letter) names = fmt::format("-{},{}", field.traits.letter, names);
+  CLI::Option* flag = app.add_flag_callback(names, note, (is_on ? "turn off that " : "") + field.doc);
+  if (*field.traits.group) flag->group(field.traits.group);
+  if (*field.traits.only_with) flag->needs(app.get_option("--" + std::string(field.traits.only_with)));
+}
+
+}  // namespace
+
+void refuse_usage(const std::string& what) { throw CLI::ValidationError(what); }
+
+const char* kept_name(const std::string& name) {
+  static std::set<std::string> names;
+  return names.insert(name).first->c_str();
+}
+
+void add_field(CLI::App& app, const OptionInfo& field, const ValueFault& fault, GivenOptions& given) {
+  const OptionTraits& traits = field.traits;
+  if (field.kind == OptionKind::flag) return add_flag(app, field, given);
+  std::string names = traits.is_positional ? upper(field.name) : fmt::format("--{}", field.name);
+  if (traits.letter) names = fmt::format("-{},{}", traits.letter, names);
+  CLI::Option* option = app.add_option(names, given[field.name], field.doc);
+  if (field.kind != OptionKind::list) option->expected(1);
+  else if (traits.has_commas) option->delimiter(',');
+  if (field.kind == OptionKind::list && !traits.takes_several && !traits.is_positional) option->allow_extra_args(false);
+  if (traits.last_counts) option->multi_option_policy(CLI::MultiOptionPolicy::TakeLast);
+  option->type_name(type_text(field));
+  if (!field.default_text.empty()) option->default_str(field.default_text);
+  if (field.required) option->required();
+  if (fault) option->check(CLI::Validator(fault, ""));
+  if (*traits.group) option->group(traits.group);
+  if (*traits.only_with) option->needs(app.get_option("--" + std::string(traits.only_with)));
+  if (*traits.not_with) option->excludes(app.get_option("--" + std::string(traits.not_with)));
+}
+
+}  // namespace hone
