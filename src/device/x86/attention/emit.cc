@@ -1,5 +1,6 @@
 // Attention kernels (device/x86/attention/shape.h): products from the tiles of gemm, softmax between them
 // (attention_softmax.h).
+#include "device/llvm/head_reader.h"
 #include "device/x86/amx/tile_product.h"
 #include "device/x86/amx/tile_registers.h"
 #include "device/x86/attention/shape.h"
@@ -7,7 +8,6 @@
 #include "device/x86/attention_softmax.h"
 #include "device/x86/copy.h"
 #include "device/x86/emitter.h"
-#include "device/x86/head_reader.h"
 #include "device/x86/panel.h"
 #include "device/x86/tile.h"
 #include "kernels/attention/plan.h"
