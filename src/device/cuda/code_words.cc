@@ -18,7 +18,7 @@ int access_alignment(int64_t bytes, int64_t alignment) {
   return static_cast<int>(std::min<int64_t>(16, both & -both));
 }
 
-Values load_words(Emitter& e, Value* pointer, int bytes, int alignment) {
+Values load_code_words(Emitter& e, Value* pointer, int bytes, int alignment) {
   const int aligned = access_alignment(bytes, alignment), piece = std::min(4, aligned),
             count = pieces_of(bytes, alignment);
   llvm::Type* type = e.b.getIntNTy(static_cast<unsigned>(piece) * 8);
@@ -62,7 +62,7 @@ Values words_of_codes(Emitter& e, Value* codes, int bits) {
   return words;
 }
 
-void store_words(Emitter& e, const Values& words, Value* pointer, int bytes, int alignment) {
+void store_code_words(Emitter& e, const Values& words, Value* pointer, int bytes, int alignment) {
   const int aligned = access_alignment(bytes, alignment), piece = std::min(4, aligned),
             count = pieces_of(bytes, alignment);
   llvm::Type* type = e.b.getIntNTy(static_cast<unsigned>(piece) * 8);
@@ -76,7 +76,7 @@ void store_words(Emitter& e, const Values& words, Value* pointer, int bytes, int
   e.store(all, pointer, aligned);
 }
 
-void store_first_bytes(Emitter& e, const Values& words, Value* pointer, int bits, Value* count) {
+void store_code_bytes(Emitter& e, const Values& words, Value* pointer, int bits, Value* count) {
   Value* bytes = e.b.CreateLShr(e.b.CreateAdd(e.times(count, bits), e.num(7)), e.num(3));
   for (int i = 0; i < ceil_div(e.lanes * bits, 8); ++i)
     e.when(e.b.CreateICmpSLT(e.num(i), bytes), [&] {

@@ -10,15 +10,15 @@ namespace hone {
 int access_alignment(int64_t bytes, int64_t alignment);
 
 // `bytes` (up to 16) as i32 words, the last filled up with zeros, from an address that is a multiple of `alignment`.
-Values load_words(Emitter& e, llvm::Value* pointer, int bytes, int alignment);
+Values load_code_words(Emitter& e, llvm::Value* pointer, int bytes, int alignment);
 
 // The codes of `bits` in such words, one in each 32-bit lane.
 llvm::Value* codes_of_words(Emitter& e, const Values& words, int bits);
 
 // The other way round. What lanes hold above their code is left out.
 Values words_of_codes(Emitter& e, llvm::Value* codes, int bits);
-void store_words(Emitter& e, const Values& words, llvm::Value* pointer, int bytes, int alignment);
+void store_code_words(Emitter& e, const Values& words, llvm::Value* pointer, int bytes, int alignment);
 // The bytes that hold the first `count` codes (an i64), one after the other.
-void store_first_bytes(Emitter& e, const Values& words, llvm::Value* pointer, int bits, llvm::Value* count);
+void store_code_bytes(Emitter& e, const Values& words, llvm::Value* pointer, int bits, llvm::Value* count);
 
 }  // namespace hone

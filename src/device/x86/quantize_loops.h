@@ -4,7 +4,6 @@
 // A work item is a block of `lanes` groups of a line, or a segment of a tensor that is one group.
 #pragma once
 
-#include "device/llvm/either.h"
 #include "device/x86/emitter.h"
 #include "device/x86/quantize_parts.h"
 #include "kernels/quantize/programs.h"
@@ -119,8 +118,8 @@ class QuantizeLoops {
   template <class Body>
   Values vectors(llvm::Value* n, const Values& carried, Body body) {
     if (group == 0) return open_vectors(n, carried, body);
-    return either(
-        e, b.CreateICmpEQ(n, e.num(group)), [&] { return group_vectors(nullptr, carried, body); },
+    return e.choose(
+        b.CreateICmpEQ(n, e.num(group)), [&] { return group_vectors(nullptr, carried, body); },
         [&] { return group_vectors(n, carried, body); });
   }
 
@@ -131,8 +130,8 @@ class QuantizeLoops {
     carried = e.loop(e.num(0), full, e.lanes, carried,
                      [&](llvm::Value* i, const Values& values) { return body(i, nullptr, nullptr, values); });
     llvm::Value* rest = b.CreateSub(n, full);
-    return either(
-        e, b.CreateICmpSGT(rest, e.num(0)), [&] { return body(full, e.tail_mask(rest), rest, carried); },
+    return e.choose(
+        b.CreateICmpSGT(rest, e.num(0)), [&] { return body(full, e.tail_mask(rest), rest, carried); },
         [&] { return carried; });
   }
 
