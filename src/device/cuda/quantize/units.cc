@@ -15,7 +15,7 @@ using Combine = QuantizePrograms::Combine;
 // Codes of a vector end on a byte, and where they can the elements are 16 bytes.
 int lanes_of(const QuantizePlan& plan, const Format& format) {
   int64_t widest = size_bytes(plan.x);
-  if (plan.task == Task::round) widest = std::max(widest, size_bytes(plan.result));
+  if (plan.task == Task::round) widest = std::max<int64_t>(widest, size_bytes(plan.result));
   const int lanes = static_cast<int>(std::min<int64_t>(8, 16 / widest));
   return plan.task == Task::pack && lanes * format.element.bits % 8 != 0 ? 8 : lanes;
 }
