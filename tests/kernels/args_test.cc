@@ -69,15 +69,23 @@ struct TooLong {
   std::array<int64_t, 49> sizes{};
   static constexpr auto places() { return std::tuple(&TooLong::sizes); }
 };
-struct GoesBack {
-  int64_t first = 0, second = 0;
-  static constexpr auto places() { return std::tuple(SizesFrom{4}, &GoesBack::first, SizesFrom{3}, &GoesBack::second); }
+struct Overlaps {
+  int64_t first = 0;
+  std::array<int64_t, 2> second{};
+  static constexpr auto places() { return std::tuple(SizesFrom{4}, &Overlaps::first, SizesFrom{3}, &Overlaps::second); }
 };
+struct FillsGap : SampleArgs {
+  int64_t own = 0;
+  static constexpr auto places() {
+    return std::tuple_cat(SampleArgs::places(), std::tuple(SizesFrom{1}, &FillsGap::own));
+  }
+};
+static_assert(place_of<&FillsGap::own> == 1 && place_of<&FillsGap::strides> == 2 && fits_kernel_args<FillsGap>());
 static_assert(!lists_every_member<Forgets>());
 static_assert(!lists_every_member<Repeats>());
 static_assert(!lists_every_member<ForgetsItsBase>());
 static_assert(!fits_kernel_args<TooLong>());
-static_assert(!fits_kernel_args<GoesBack>());
+static_assert(!fits_kernel_args<Overlaps>());
 
 TEST(KernelArgs, AreWrittenToTheirPlacesAndReadFromThem) {
   int values[5];
