@@ -67,7 +67,8 @@ void add_join(Prepared& prepared) {
   const StepDraft& step = prepared.step();
   StepDraft join = step;
   for (PointerBinding& pointer : join.pointers) pointer = {};
-  for (const int read : {place_of<&AttentionArgs::out>, place_of<&AttentionArgs::sinks>, place_of<&AttentionArgs::shared>})
+  for (const int read :
+       {place_of<&AttentionArgs::out>, place_of<&AttentionArgs::sinks>, place_of<&AttentionArgs::shared>})
     join.pointers[static_cast<size_t>(read)] = step.pointers[static_cast<size_t>(read)];
   join.is_rest = true;
   prepared.steps.push_back(std::move(join));
@@ -85,7 +86,8 @@ Support adapt(const CudaDevice& device, const Lowering& lowering, Prepared& prep
   const Dim queries = lowering.shape(node.operands[0])[1], keys = lowering.shape(node.operands[1])[1];
   CudaAttentionPlan plan{step.plan->get<AttentionPlan>()};
   plan.few = true;
-  plan.few = queries.is_constant() && queries.constant() * (plan.heads / plan.kv_heads) <= rows_of(plan, device.target());
+  plan.few =
+      queries.is_constant() && queries.constant() * (plan.heads / plan.kv_heads) <= rows_of(plan, device.target());
   plan.splits = may_split(plan, device.target(), queries, keys);
   step.plan = plan;
   if (!plan.splits) return {};
@@ -104,13 +106,13 @@ Support adapt(const CudaDevice& device, const Lowering& lowering, Prepared& prep
 int lanes(const CudaAttentionPlan&, const CudaTarget&) { return 1; }
 
 constexpr CudaKernelClass<CudaAttentionPlan, CudaAttentionArgs> kAttention{.adapt = adapt,
-                                                                       .supports = cuda_attention_support,
-                                                                       .launch = launch,
-                                                                       .describe = describe,
-                                                                       .emit = emit,
-                                                                       .lanes = lanes,
-                                                                       .threads = threads,
-                                                                       .speed = speed};
+                                                                           .supports = cuda_attention_support,
+                                                                           .launch = launch,
+                                                                           .describe = describe,
+                                                                           .emit = emit,
+                                                                           .lanes = lanes,
+                                                                           .threads = threads,
+                                                                           .speed = speed};
 
 }  // namespace
 

@@ -15,12 +15,13 @@ AttentionBlock::AttentionBlock(CudaEmitter& emitter, const CudaAttentionPlan& p,
   batch_ = e.b.CreateUDiv(group, e.num(plan.kv_heads)), group_ = e.b.CreateURem(group, e.num(plan.kv_heads));
   first_key_ = e.times(range_, kRangeKeys), last_key_ = size<&A::keys>();
   if (plan.splits)
-    last_key_ =
-        e.b.CreateSelect(split_, e.smaller(last_key_, e.b.CreateAdd(first_key_, e.num(kRangeKeys))), last_key_);
+    last_key_ = e.b.CreateSelect(split_, e.smaller(last_key_, e.b.CreateAdd(first_key_, e.num(kRangeKeys))), last_key_);
   find_keys();
 }
 
-llvm::Value* AttentionBlock::within_keys(llvm::Value* x) const { return e.smaller(e.larger(x, e.num(0)), size<&A::keys>()); }
+llvm::Value* AttentionBlock::within_keys(llvm::Value* x) const {
+  return e.smaller(e.larger(x, e.num(0)), size<&A::keys>());
+}
 
 // Rows of one head are neighbours but where a block has several heads, and all of their queries.
 void AttentionBlock::find_keys() {
@@ -31,7 +32,7 @@ void AttentionBlock::find_keys() {
   llvm::Value* lowest = e.b.CreateSelect(is_mixed, e.num(0), e.b.CreateURem(first_row_, size<&A::per_head>()));
   llvm::Value* highest = e.b.CreateSub(e.smaller(queries, e.b.CreateAdd(lowest, e.num(shape.rows))), one);
   llvm::Value *first = e.b.CreateAdd(lowest, size<&A::first_position>()),
-        *last = e.b.CreateAdd(highest, size<&A::first_position>());
+              *last = e.b.CreateAdd(highest, size<&A::first_position>());
   const auto from = [&](llvm::Value* position) { return within_keys(e.b.CreateSub(position, size<&A::before>())); };
   const auto to = [&](llvm::Value* position) {
     return within_keys(e.b.CreateAdd(e.b.CreateAdd(position, size<&A::behind>()), one));
@@ -55,14 +56,15 @@ llvm::Value* AttentionBlock::head(const Row& row) const {
   return e.b.CreateAdd(e.times(group_, plan.heads / plan.kv_heads), row.head);
 }
 
-llvm::Value* AttentionBlock::row_elements(llvm::Value* row, llvm::Value* stride, llvm::Value* head, int64_t columns) const {
+llvm::Value* AttentionBlock::row_elements(llvm::Value* row, llvm::Value* stride, llvm::Value* head,
+                                          int64_t columns) const {
   llvm::Value* all = e.b.CreateAdd(e.b.CreateMul(batch_, size<&A::queries>()), row);
   return e.b.CreateAdd(e.b.CreateMul(all, stride), e.times(head, columns));
 }
 
 llvm::Value* AttentionBlock::query(const Row& row) const {
-  return e.at(pointer<&A::q>(), e.times(row_elements(row.query, size<&A::q_row>(), head(row), plan.head_dim),
-                                        size_bytes(plan.dtype)));
+  return e.at(pointer<&A::q>(),
+              e.times(row_elements(row.query, size<&A::q_row>(), head(row), plan.head_dim), size_bytes(plan.dtype)));
 }
 llvm::Value* AttentionBlock::result(const Row& row) const {
   return e.at(pointer<&A::out>(), e.times(row_elements(row.query, size<&A::out_row>(), head(row), plan.value_dim),
@@ -83,18 +85,20 @@ AttentionBlock::Keys AttentionBlock::keys_of(const Row& row) const {
 }
 
 HeadReader AttentionBlock::reader(Emitter& emitter, bool of_values) const {
-  return {emitter,       plan.dtype, of_values ? plan.v_format : plan.k_format,
-          plan.kv_heads, of_values ? plan.value_dim : plan.head_dim, {plan.page_rows, plan.table}};
+  return {emitter,
+          plan.dtype,
+          of_values ? plan.v_format : plan.k_format,
+          plan.kv_heads,
+          of_values ? plan.value_dim : plan.head_dim,
+          {plan.page_rows, plan.table}};
 }
 
 HeadReader::Rows AttentionBlock::rows_of(const HeadReader& reader, bool of_values) const {
   llvm::Value* stride = of_values ? size<&A::v_row>() : size<&A::k_row>();
-  HeadReader::Rows rows{of_values ? pointer<&A::v>() : pointer<&A::k>(),
-                        of_values ? pointer<&A::v_scales>() : pointer<&A::k_scales>(),
-                        of_values ? pointer<&A::v_zero_points>() : pointer<&A::k_zero_points>(),
-                        e.times(stride, size_bytes(plan.dtype))};
-  if (!reader.is_paged())
-    return reader.from(reader.head(rows, group_), e.b.CreateMul(batch_, size<&A::keys>()));
+  HeadReader::Rows rows{
+      of_values ? pointer<&A::v>() : pointer<&A::k>(), of_values ? pointer<&A::v_scales>() : pointer<&A::k_scales>(),
+      of_values ? pointer<&A::v_zero_points>() : pointer<&A::k_zero_points>(), e.times(stride, size_bytes(plan.dtype))};
+  if (!reader.is_paged()) return reader.from(reader.head(rows, group_), e.b.CreateMul(batch_, size<&A::keys>()));
   llvm::Value* first = e.times(e.b.CreateMul(batch_, size<&A::sequence_pages>()), size_bytes(plan.table));
   rows.table = e.at(pointer<&A::table>(), first);
   rows.first = e.num(0), rows.last = e.b.CreateSub(size<&A::keys>(), e.num(1));

@@ -35,10 +35,10 @@ class AttentionBlock {
   };
   Row row(llvm::Value* number) const;
   llvm::Value* row_elements(llvm::Value* row, llvm::Value* stride, llvm::Value* head, int64_t columns) const;
-  llvm::Value* query(const Row& row) const;   // where its first column is
+  llvm::Value* query(const Row& row) const;  // where its first column is
   llvm::Value* result(const Row& row) const;
-  llvm::Value* mask(const Row& row) const;    // of key 0
-  llvm::Value* head(const Row& row) const;    // of all
+  llvm::Value* mask(const Row& row) const;  // of key 0
+  llvm::Value* head(const Row& row) const;  // of all
 
   // Keys [from, to) that a row sees, of the block's, as i32.
   struct Keys {
@@ -53,8 +53,8 @@ class AttentionBlock {
   HeadReader::Rows rows_of(const HeadReader& reader, bool of_values) const;
   HeadReader reader(Emitter& emitter, bool of_values) const;
 
-  llvm::Value* is_split() const { return split_; }        // i1
-  llvm::Value* state(llvm::Value* range) const;           // of a range of this block
+  llvm::Value* is_split() const { return split_; }  // i1
+  llvm::Value* state(llvm::Value* range) const;     // of a range of this block
   llvm::Value* range() const { return range_; }
 
  private:

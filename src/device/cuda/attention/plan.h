@@ -17,8 +17,8 @@ struct CudaAttentionPlan : AttentionPlan {
   bool splits = false, few = false;
   static constexpr auto fields() {
     using P = CudaAttentionPlan;
-    return std::tuple_cat(AttentionPlan::fields(), std::tuple(field("task", &P::task), field("splits", &P::splits),
-                                                              field("few", &P::few)));
+    return std::tuple_cat(AttentionPlan::fields(),
+                          std::tuple(field("task", &P::task), field("splits", &P::splits), field("few", &P::few)));
   }
 };
 

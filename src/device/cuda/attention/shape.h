@@ -11,14 +11,14 @@
 // apart, so that eight of them fall on all banks.
 //
 // Long keys of few rows fall into ranges, which are blocks of their own: each leaves its rows' states in shared memory
-// of the group's steps, and they are joined in the order of the ranges. Tiles and ranges follow from the plan alone, and
-// so do bits: no row's depend on what else is in its block.
+// of the group's steps, and they are joined in the order of the ranges. Tiles and ranges follow from the plan alone,
+// and so do bits: no row's depend on what else is in its block.
 #pragma once
 
 #include "base/error.h"
 #include "base/multiples.h"
-#include "device/cuda/target.h"
 #include "device/cuda/attention/plan.h"
+#include "device/cuda/target.h"
 
 namespace hone {
 

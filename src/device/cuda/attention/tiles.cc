@@ -21,8 +21,8 @@ void AttentionTiles::pieces(int64_t rows, int64_t columns, int64_t stride, llvm:
     const auto one = [&] {
       llvm::Value *row = e_.b.CreateUDiv(number, e_.n32(per_row)), *in_row = e_.b.CreateURem(number, e_.n32(per_row));
       llvm::Value* column = e_.b.CreateMul(in_row, e_.n32(width));
-      llvm::Value* bytes = e_.b.CreateAdd(e_.b.CreateMul(row, e_.n32(stride)),
-                                    e_.b.CreateMul(in_row, e_.n32(width * s_.element())));
+      llvm::Value* bytes =
+          e_.b.CreateAdd(e_.b.CreateMul(row, e_.n32(stride)), e_.b.CreateMul(in_row, e_.n32(width * s_.element())));
       piece(e_.wide(row), e_.wide(column), e_.at(to, e_.wide(bytes)));
     };
     if (first + e_.threads <= all) one();
@@ -40,10 +40,10 @@ llvm::Value* AttentionTiles::lies_aligned(llvm::Value* pointer, llvm::Value* str
   return e_.b.CreateICmpEQ(e_.b.CreateAnd(all, e_.num(15)), e_.num(0));
 }
 
-void AttentionTiles::copy_piece(llvm::Value* from, llvm::Value* column, int64_t columns, llvm::Value* exists, llvm::Value* to, bool at_once) {
+void AttentionTiles::copy_piece(llvm::Value* from, llvm::Value* column, int64_t columns, llvm::Value* exists,
+                                llvm::Value* to, bool at_once) {
   if (at_once) {
-    if (columns % 16 != 0)
-      exists = e_.b.CreateAnd(exists, e_.b.CreateICmpSLT(column, e_.num(columns)));
+    if (columns % 16 != 0) exists = e_.b.CreateAnd(exists, e_.b.CreateICmpSLT(column, e_.num(columns)));
     return e_.copy_async(to, from, 16, exists);
   }
   e_.with_lanes(width(), [&](CudaEmitter& w) {
@@ -72,9 +72,10 @@ void AttentionTiles::fetch_queries() {
       [&] { return as(false); });
 }
 
-// A group of columns shares a scale where a piece of codes lies (ops/head_rows.h); of rows that do not exist the last is
-// read.
-void AttentionTiles::decode_piece(const Operand& operand, llvm::Value* key, llvm::Value* column, llvm::Value* exists, llvm::Value* to) {
+// A group of columns shares a scale where a piece of codes lies (ops/head_rows.h); of rows that do not exist the last
+// is read.
+void AttentionTiles::decode_piece(const Operand& operand, llvm::Value* key, llvm::Value* column, llvm::Value* exists,
+                                  llvm::Value* to) {
   const HeadReader places = block_.reader(e_, operand.of_values);
   llvm::Value* last = e_.b.CreateSub(block_.size<&A::keys>(), e_.num(1));
   const HeadReader::Rows row = places.row(block_.rows_of(places, operand.of_values), e_.smaller(key, last));
@@ -108,23 +109,26 @@ void AttentionTiles::fetch_operand(const Operand& operand, llvm::Value* t, llvm:
   const HeadReader reader = block_.reader(e_, operand.of_values);
   const auto exists = [&](llvm::Value* key) { return e_.b.CreateICmpSLT(key, end); };
   if (reader.is_packed())
-    return pieces(s_.tile_keys, operand.filled, operand.stride, to, 8, [&](llvm::Value* row, llvm::Value* column, llvm::Value* place) {
-      llvm::Value* key = e_.b.CreateAdd(t, row);
-      decode_piece(operand, key, column, exists(key), place);
-    });
+    return pieces(s_.tile_keys, operand.filled, operand.stride, to, 8,
+                  [&](llvm::Value* row, llvm::Value* column, llvm::Value* place) {
+                    llvm::Value* key = e_.b.CreateAdd(t, row);
+                    decode_piece(operand, key, column, exists(key), place);
+                  });
   const HeadReader::Rows rows = block_.rows_of(reader, operand.of_values);
   const auto as = [&](bool at_once) {
-    pieces(s_.tile_keys, operand.filled, operand.stride, to, width(), [&](llvm::Value* row, llvm::Value* column, llvm::Value* place) {
-      llvm::Value* key = e_.b.CreateAdd(t, row);
-      llvm::Value* from = e_.at(reader.row(rows, key).codes, e_.times(column, size_bytes(plan.dtype)));
-      copy_piece(from, column, operand.columns, exists(key), place, at_once);
-    });
+    pieces(s_.tile_keys, operand.filled, operand.stride, to, width(),
+           [&](llvm::Value* row, llvm::Value* column, llvm::Value* place) {
+             llvm::Value* key = e_.b.CreateAdd(t, row);
+             llvm::Value* from = e_.at(reader.row(rows, key).codes, e_.times(column, size_bytes(plan.dtype)));
+             copy_piece(from, column, operand.columns, exists(key), place, at_once);
+           });
     return Values{};
   };
   if (!may_copy(operand.columns)) return void(as(false));
   llvm::Value* stride = operand.of_values ? block_.size<&A::v_row>() : block_.size<&A::k_row>();
   llvm::Value* pointer = operand.of_values ? block_.pointer<&A::v>() : block_.pointer<&A::k>();
-  e_.choose(lies_aligned(pointer, stride, operand.columns), [&] { return as(true); }, [&] { return as(false); });
+  e_.choose(
+      lies_aligned(pointer, stride, operand.columns), [&] { return as(true); }, [&] { return as(false); });
 }
 
 void AttentionTiles::fetch(llvm::Value* t, llvm::Value* end, llvm::Value* stage) {
