@@ -47,9 +47,9 @@ Decoded<T> decode(const CudaPlan& kernel, PackedTableOf& table, int64_t rows, bo
                         .results = rows,
                         .rows = rows,
                         .ids_per_table = rows};
-  d.counts = kernel.run(args, {reads(table.codes), reads(table.scales), reads(table.zero_points), reads(table.global),
-                               writes(d.out)},
-                        backwards);
+  d.counts = kernel.run(
+      args, {reads(table.codes), reads(table.scales), reads(table.zero_points), reads(table.global), writes(d.out)},
+      backwards);
   return d;
 }
 
@@ -102,9 +102,8 @@ TEST(CudaGather, EveryFormatDecodesAsTheReferenceUnpacks) {
         const GatherPlan plan{.columns = columns, .table_format = name, .rows = kRows, .every_row = true};
         const Decoded<float> d = decode<float>(CudaPlan(plan, CudaTarget(capability)), table, kRows);
         for (size_t i = 0; i < d.out.size(); ++i)
-          ASSERT_TRUE(same_value(d.out[i], table.values[i]))
-              << name << " of " << columns << " columns, element " << i << ": " << d.out[i] << ", not "
-              << table.values[i];
+          ASSERT_TRUE(same_value(d.out[i], table.values[i])) << name << " of " << columns << " columns, element " << i
+                                                             << ": " << d.out[i] << ", not " << table.values[i];
       }
       ++checked;
     }
@@ -122,8 +121,8 @@ TEST(CudaGather, DecodedTablesAreReadAndWrittenInWholeSectors) {
       const CudaPlan kernel(
           GatherPlan{.columns = 512, .table_format = name, .rows = 16, .every_row = true, .result = result},
           CudaTarget(80));
-      const ptx::Counts counts = result == DType::f32 ? decode<float>(kernel, table, 16).counts
-                                                      : decode<uint16_t>(kernel, table, 16).counts;
+      const ptx::Counts counts =
+          result == DType::f32 ? decode<float>(kernel, table, 16).counts : decode<uint16_t>(kernel, table, 16).counts;
       const bool whole_words = result == DType::bf16 || format.element.bits % 2 == 0;
       if (whole_words && format.element.bits != 6)
         EXPECT_LE(kernel.sectors_over_least(counts), 1.02) << name << " " << to_string(result);
@@ -166,8 +165,8 @@ TEST(CudaGather, PlainRowsAreCopiedAndConvertedWhereverTheyStart) {
       for (size_t i = 0; i < table.size(); ++i) table[i] = f32_to_bf16(static_cast<float>(i % 200) * 0.5f);
       DeviceVector<int32_t> ids{3, -1, 0};
       DeviceVector<float> out(3 * static_cast<size_t>(columns) + skipped);
-      const CudaPlan kernel(
-          GatherPlan{.columns = columns, .table = DType::bf16, .table_format = "", .ids = DType::i32}, CudaTarget(80));
+      const CudaPlan kernel(GatherPlan{.columns = columns, .table = DType::bf16, .table_format = "", .ids = DType::i32},
+                            CudaTarget(80));
       const GatherArgs args{.table = table.data() + skipped,
                             .ids = ids.data(),
                             .out = out.data() + skipped,
