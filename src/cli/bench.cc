@@ -113,7 +113,7 @@ int bench_op(const BenchVerb& verb) {
                               .page_rows = verb.page_rows.value_or(0),
                               .causal = verb.causal,
                               .session = session,
-                              .peaks = machine_peaks(*device_or_cpu(session.device), session.cache_folder),
+                              .peaks = machine_peaks(device_or_cpu(session.device), session.cache_folder),
                               .seconds = verb.seconds,
                               .seed = verb.seed,
                               .command = this_command()}));

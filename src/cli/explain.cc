@@ -2,19 +2,48 @@
 
 #include "cli/flags.h"
 #include "cli/verb.h"
+#include "jobs/explain_op.h"
 
 namespace hone {
 namespace {
 
 struct ExplainVerb : ModelFlags, ShapeFlags, RunFlags, ResultFlags {
+  std::string op, shape = "4096,14336", format = "mxint8", type = "bf16";
   static std::span<const OptionField<ExplainVerb>> fields();
 };
 
+std::vector<std::string> ops_to_explain() { return {"dequantize"}; }
+std::vector<std::string> result_types() { return {"f32", "bf16"}; }
+
+constexpr OptionField<ModelFlags> kModel[] = {
+    flag("model", "Hugging Face folder, .onnx file, or a file that hone wrote", &ModelFlags::model,
+         {.file = OptionFile::reads, .is_positional = true})};
+constexpr OptionField<ExplainVerb> kOp[] = {
+    flag("op",
+         "Instead of a model: one op, dequantize: which part of the result each block and lane of a device makes, of "
+         "which codes",
+         &ExplainVerb::op, {.choices = ops_to_explain}),
+    flag("shape", "With --op: rows,columns", &ExplainVerb::shape, {.only_with = "op"}),
+    flag("format", "With --op: number format of the codes", &ExplainVerb::format, {.only_with = "op"}),
+    flag("type", "With --op: of the result", &ExplainVerb::type, {.choices = result_types, .only_with = "op"})};
+
 std::span<const OptionField<ExplainVerb>> ExplainVerb::fields() {
   static const auto all =
-      joined_fields<ExplainVerb>(ModelFlags::fields(), ShapeFlags::fields(), DeviceFlags::fields(),
-                                 RunFlags::compute_fields(), RunFlags::plan_fields(), ResultFlags::fields());
+      joined_fields<ExplainVerb>(kModel, ModelFlags::fields().subspan(1), ShapeFlags::fields(), DeviceFlags::fields(),
+                                 RunFlags::compute_fields(), RunFlags::plan_fields(), kOp, ResultFlags::fields());
   return all;
+}
+
+LoadedModel explained(const ExplainVerb& verb) {
+  if (verb.op.empty()) {
+    if (verb.model.empty()) fail("no model to explain: give a folder or file, or --op dequantize");
+    files_of(verb).check();
+    return verb.load();
+  }
+  if (!verb.model.empty()) fail("--op {} takes no model; {} was given", verb.op, verb.model);
+  return dequantize_model({.shape = parse_matrix_shape(verb.shape),
+                           .format = parse_format(verb.format),
+                           .type = verb.type == "bf16" ? DType::bf16 : DType::f32});
 }
 
 int run(ExplainVerb& verb) {
@@ -25,8 +54,7 @@ int run(ExplainVerb& verb) {
   options.device = verb.asked_device();
   if (!verb.compute.empty()) options.compute = parse_compute(verb.compute);
   options.pipeline.disabled = verb.no_pass;
-  files_of(verb).check();
-  Record record = explain(verb.load(), options);
+  Record record = explain(explained(verb), options);
   record.command = this_command();
   verb.print(record);
   return 0;
@@ -37,7 +65,8 @@ constexpr Verb<ExplainVerb> kVerb{
     .summary = "Show what would run and why: fusion groups, kernels, refused alternatives, layout changes, memory",
     .examples =
         "  hone explain resnet18.safetensors\n"
-        "  hone explain model.onnx --dim H=640 --dim W=640 --compute bf16 --json",
+        "  hone explain model.onnx --dim H=640 --dim W=640 --compute bf16 --json\n"
+        "  hone explain --op dequantize --shape 4096,14336 --format mxint8 --device cuda:sm_80",
     .run = run};
 
 }  // namespace

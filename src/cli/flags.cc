@@ -9,6 +9,7 @@
 #include <sstream>
 
 #include "base/cache_folder.h"
+#include "base/log.h"
 #include "base/printable.h"
 #include "base/registry.h"
 #include "base/shell.h"
@@ -64,7 +65,7 @@ std::string known_devices() {
     text += fmt::format("{} {}{}", text.empty() ? "" : ",", def->name, *def->variants ? "[:VARIANT]" : "");
   if (const DeviceDef* cpu = find_device("cpu"))
     text += fmt::format("; cpu:{} is --isa {}", cpu->example, cpu->example);
-  return text + " (default: cpu)";
+  return text + "; auto: a GPU where there is one, else the CPU (default: cpu)";
 }
 
 std::string cpu_variants() {
@@ -190,7 +191,11 @@ std::vector<std::string> TextFlags::texts() const {
 std::shared_ptr<Device> DeviceFlags::asked_device() const {
   if (!device.empty() && !isa.empty())
     fail("--device {} and --isa {}: give one of them; --isa {} is --device cpu:{}", device, isa, isa, isa);
-  if (!device.empty()) return open_device(device);
+  if (!device.empty()) {
+    std::shared_ptr<Device> opened = open_device(device);
+    if (device == "auto") log(LogLevel::note, fmt::format("--device auto is {} here", text_of(*opened)));
+    return opened;
+  }
   return isa.empty() ? nullptr : open_device("cpu:" + isa);
 }
 

@@ -7,7 +7,7 @@
 namespace hone {
 namespace {
 
-struct MachineVerb : ResultFlags {
+struct MachineVerb : DeviceFlags, ResultFlags {
   std::string cache;
   bool fresh = false;
   static std::span<const OptionField<MachineVerb>> fields();
@@ -19,12 +19,13 @@ constexpr OptionField<MachineVerb> kOwn[] = {
          {.value = "FOLDER"})};
 
 std::span<const OptionField<MachineVerb>> MachineVerb::fields() {
-  static const auto all = joined_fields<MachineVerb>(kOwn, ResultFlags::fields());
+  static const auto all = joined_fields<MachineVerb>(DeviceFlags::fields().first(1), kOwn, ResultFlags::fields());
   return all;
 }
 
 int run(MachineVerb& verb) {
-  verb.print(machine({.cache_folder = verb.cache.empty() ? default_cache_folder() : std::optional(verb.cache),
+  verb.print(machine({.device = verb.asked_device(),
+                      .cache_folder = verb.cache.empty() ? default_cache_folder() : std::optional(verb.cache),
                       .fresh = verb.fresh,
                       .command = this_command()}));
   return 0;
@@ -34,7 +35,7 @@ constexpr Verb<MachineVerb> kVerb{
     .name = "machine",
     .summary =
         "Measure what this machine can reach: arithmetic, caches and memory, two threads; what profiles compare with",
-    .examples = "  hone machine\n  hone machine --fresh --json",
+    .examples = "  hone machine\n  hone machine --fresh --json\n  hone machine --device cuda",
     .run = run};
 
 }  // namespace

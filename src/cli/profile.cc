@@ -47,7 +47,7 @@ int run(ProfileVerb& verb) {
                                                    .session = session,
                                                    .seed = verb.seed,
                                                    .check_finite = verb.check_finite},
-                                          .peaks = machine_peaks(*device_or_cpu(session.device), session.cache_folder),
+                                          .peaks = machine_peaks(device_or_cpu(session.device), session.cache_folder),
                                           .seconds = verb.seconds,
                                           .command = this_command(),
                                           .progress = terminal_progress()});

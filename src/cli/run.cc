@@ -108,7 +108,7 @@ int run(RunVerb& verb) {
   Record record = outputs_record(verb, names, files, outputs);
   if (verb.profile) {
     Record profiled =
-        profile(session, inputs, machine_peaks(*device_or_cpu(options.device), options.cache_folder), options.threads);
+        profile(session, inputs, machine_peaks(device_or_cpu(options.device), options.cache_folder), options.threads);
     record.sections.push_back(std::move(profiled.sections[0]));
     record.machine = std::move(profiled.machine);
   }
