@@ -61,6 +61,8 @@ std::set<std::string> shard_names(const Json& index, const std::string& source) 
 std::string weight_prefix(const Json& config) {
   if (!config.contains("model_type") || !config["model_type"].is_string()) return "";
   const auto type = config["model_type"].get<std::string>();
+  if (type == "xlm-roberta" || type == "camembert") return "roberta";
+  if (type == "modernbert") return "model";
   return type.substr(0, type.find("-v"));
 }
 

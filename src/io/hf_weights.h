@@ -59,8 +59,8 @@ class HfWeights {
   int64_t placeholder_bytes_ = 0;
 };
 
-// What may stand before the names of an encoder's weights: the configuration's model type without its version,
-// "deberta" of deberta-v2. "" where the configuration names no type.
+// What may stand before the names of an encoder's weights, its base_model_prefix in transformers: the configuration's
+// model type without its version, "deberta" of deberta-v2, but for a few. "" where the configuration names no type.
 std::string weight_prefix(const Json& config);
 
 // Throws Error with the one-line conversion when the path names a pickle by its ending (.bin .pt .pth .pkl .ckpt).

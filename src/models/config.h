@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "base/settings.h"
 #include "models/registry.h"
 
 namespace hone {
@@ -25,6 +26,9 @@ class ModelConfig {
   double number_or(const std::string& key, double fallback) const;
   std::string text_or(const std::string& key, const std::string& fallback) const;
   bool flag(const std::string& key, bool fallback = false) const;
+  // Throws Error for keys that say something and are neither the family's (`followed`: it reads them, or takes them
+  // with the values that are listed) nor among those of all families that change nothing that is computed.
+  void check(std::span<const Setting> followed) const;
   const Json& json() const { return json_; }
   const std::string& source() const { return source_; }
 

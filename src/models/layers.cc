@@ -38,6 +38,11 @@ ValueId LayerBuilder::linear(ValueId x, const std::string& name, int64_t inputs,
   return ops::linear(graph_, {.x = x, .w = w, .b = b}, result);
 }
 
+ValueId LayerBuilder::unbiased_linear(ValueId x, const std::string& name, int64_t inputs, int64_t outputs,
+                                      const std::string& result) {
+  return ops::linear(graph_, {.x = x, .w = weight(name + ".weight", {outputs, inputs})}, result);
+}
+
 ValueId LayerBuilder::activation(ValueId x, const std::string& name) {
   struct Known {
     const char *name, *op, *approximate;
