@@ -13,7 +13,8 @@ namespace hone {
 
 class ModelConfig {
  public:
-  explicit ModelConfig(const ModelRequest& request) : json_(request.config), source_(request.source) {}
+  explicit ModelConfig(const ModelRequest& request) : ModelConfig(request.config, request.source) {}
+  ModelConfig(const Json& json, const std::string& source) : json_(json), source_(source) {}  // both must outlive it
 
   bool has(const std::string& key) const;        // present and not null
   int64_t size(const std::string& key) const;    // an integer from 1 to 2^31 - 1
