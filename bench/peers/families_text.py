@@ -86,3 +86,7 @@ MODERN = dict(SIZES, pad_token_id=0, bos_token_id=1, cls_token_id=1, eos_token_i
 heads("modernbert", "ModernBert", config_of(t.ModernBertConfig, **MODERN), length=16)
 add("modernbert-mean", t.ModernBertForSequenceClassification,
     t.ModernBertConfig(**MODERN, classifier_pooling="mean", norm_bias=True, attention_bias=True, mlp_bias=True, classifier_bias=True, **LABELS), LOGITS, length=16)
+
+T5 = dict(vocab_size=37, d_model=12, d_kv=5, d_ff=20, num_layers=2, num_heads=3, relative_attention_num_buckets=8, relative_attention_max_distance=10)
+add("t5", t.T5EncoderModel, t.T5Config(**T5), STATES, length=24)
+add("t5-gated", t.T5EncoderModel, t.T5Config(**T5, feed_forward_proj="gated-gelu", tie_word_embeddings=False), STATES, length=24)

@@ -78,7 +78,7 @@ TextEncoder::TextEncoder(const ModelRequest& request, const char* family, TextSi
   graph_.name = family;
   graph_.metadata["family"] = family;
   graph_.metadata[kTextHead] = named_head(request).name;
-  graph_.metadata[kPositions] = std::to_string(sizes_.positions);  // what texts are cut to
+  if (sizes_.positions > 0) graph_.metadata[kPositions] = std::to_string(sizes_.positions);  // what texts are cut to
   inputs_.declare(graph_);
 }
 

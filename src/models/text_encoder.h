@@ -31,7 +31,7 @@ TextHead text_head(const ModelRequest& request);
 
 struct TextSizes {
   int64_t vocabulary = 0, hidden = 0, layers = 0, heads = 0, intermediate = 0;
-  int64_t positions = 0;    // tokens that a text may have
+  int64_t positions = 0;    // tokens that a text may have; 0: any number
   int64_t token_types = 0;  // 0: none
   double epsilon = 0;
   std::string activation;
