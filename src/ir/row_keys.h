@@ -7,6 +7,9 @@
 namespace hone {
 
 constexpr const char* kTextLength = "text.max_length";  // tokens that texts are cut to; the model may take more
+constexpr const char* kTextHead = "text.head";          // what a builder put behind an encoder of texts
+constexpr const char* kMaskedWords = "masked_words";    // of these: scores of each word in each place
+constexpr const char* kTextPrompt = "text.prompt";      // stands before every text
 constexpr const char* kImageSize = "image.size";        // "height,width" that images are resized to
 // How images are normalised: a number a channel, of values from 0 to 1, with commas.
 constexpr const char *kImageMean = "image.mean", *kImageDeviation = "image.deviation";

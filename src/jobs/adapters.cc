@@ -160,8 +160,26 @@ void set_saved(Graph& graph, const std::vector<NamedTensor>& saved, const Loaded
 
 // What transformers calls the layers that stand behind an encoder: those have no prefix.
 bool is_of_head(std::string_view label) {
-  static constexpr std::string_view kHeads[] = {"classifier", "pre_classifier", "score",   "qa_outputs", "cls",
-                                                "lm_head",    "mlm_head",       "qa_head", "head",       "heads"};
+  static constexpr std::string_view kHeads[] = {"classifier",
+                                                "pre_classifier",
+                                                "score",
+                                                "qa_outputs",
+                                                "cls",
+                                                "lm_head",
+                                                "mlm_head",
+                                                "qa_head",
+                                                "head",
+                                                "heads",
+                                                "decoder",
+                                                "predictions",
+                                                "sop_classifier",
+                                                "lm_predictions",
+                                                "vocab_transform",
+                                                "vocab_layer_norm",
+                                                "vocab_projector",
+                                                "generator_lm_head",
+                                                "generator_predictions",
+                                                "discriminator_predictions"};
   return std::ranges::count(kHeads, label.substr(0, label.find('.'))) > 0;
 }
 

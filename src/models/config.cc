@@ -74,4 +74,92 @@ bool ModelConfig::flag(const std::string& key, bool fallback) const {
   return json_.at(key).get<bool>();
 }
 
+namespace {
+
+// Of training, of generating text, of how the folder was written, and what other files say better.
+constexpr Setting kOfNoEffect[] = {{"architectures"},
+                                   {"model_type"},
+                                   {"_name_or_path"},
+                                   {"_commit_hash"},
+                                   {"transformers_version"},
+                                   {"adapter_transformers_version"},
+                                   {"torch_dtype"},
+                                   {"dtype"},
+                                   {"language"},
+                                   {"license"},
+                                   {"id2label"},
+                                   {"label2id"},
+                                   {"num_labels"},
+                                   {"_num_labels"},
+                                   {"problem_type"},
+                                   {"finetuning_task"},
+                                   {"task_specific_params"},
+                                   {"sentence_transformers"},
+                                   {"tokenizer_class"},
+                                   {"prefix"},
+                                   {"pad_token_id"},
+                                   {"bos_token_id"},
+                                   {"eos_token_id"},
+                                   {"cls_token_id"},
+                                   {"sep_token_id"},
+                                   {"mask_token_id"},
+                                   {"unk_token_id"},
+                                   {"decoder_start_token_id"},
+                                   {"forced_bos_token_id"},
+                                   {"forced_eos_token_id"},
+                                   {"initializer_range"},
+                                   {"initializer_factor"},
+                                   {"hidden_dropout_prob"},
+                                   {"attention_probs_dropout_prob"},
+                                   {"classifier_dropout"},
+                                   {"classifier_dropout_prob"},
+                                   {"dropout"},
+                                   {"attention_dropout"},
+                                   {"gradient_checkpointing"},
+                                   {"use_cache"},
+                                   {"use_bfloat16"},
+                                   {"torchscript"},
+                                   {"tf_legacy_loss"},
+                                   {"chunk_size_feed_forward"},
+                                   {"tie_word_embeddings"},
+                                   {"quantization_config"},
+                                   {"return_dict"},
+                                   {"return_dict_in_generate"},
+                                   {"output_attentions"},
+                                   {"output_hidden_states"},
+                                   {"output_past"},
+                                   {"output_scores"},
+                                   {"attn_implementation"},
+                                   {"_attn_implementation"},
+                                   {"_attn_implementation_autoset"},
+                                   {"max_length"},
+                                   {"min_length"},
+                                   {"do_sample"},
+                                   {"early_stopping"},
+                                   {"num_beams"},
+                                   {"num_beam_groups"},
+                                   {"num_return_sequences"},
+                                   {"diversity_penalty"},
+                                   {"length_penalty"},
+                                   {"repetition_penalty"},
+                                   {"no_repeat_ngram_size"},
+                                   {"encoder_no_repeat_ngram_size"},
+                                   {"temperature"},
+                                   {"top_k"},
+                                   {"top_p"},
+                                   {"typical_p"},
+                                   {"is_decoder", "false"},
+                                   {"is_encoder_decoder", "false"},
+                                   {"add_cross_attention", "false"},
+                                   {"tie_encoder_decoder", "false"},
+                                   {"pruned_heads", "{}"}};
+
+}  // namespace
+
+void ModelConfig::check(std::span<const Setting> followed) const {
+  std::vector<Setting> known(followed.begin(), followed.end());
+  known.insert(known.end(), std::begin(kOfNoEffect), std::end(kOfNoEffect));
+  check_settings(json_, known, source_);
+}
+
 }  // namespace hone

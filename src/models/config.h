@@ -6,13 +6,15 @@
 #include <string>
 #include <vector>
 
+#include "base/settings.h"
 #include "models/registry.h"
 
 namespace hone {
 
 class ModelConfig {
  public:
-  explicit ModelConfig(const ModelRequest& request) : json_(request.config), source_(request.source) {}
+  explicit ModelConfig(const ModelRequest& request) : ModelConfig(request.config, request.source) {}
+  ModelConfig(const Json& json, const std::string& source) : json_(json), source_(source) {}  // both must outlive it
 
   bool has(const std::string& key) const;        // present and not null
   int64_t size(const std::string& key) const;    // an integer from 1 to 2^31 - 1
@@ -25,6 +27,9 @@ class ModelConfig {
   double number_or(const std::string& key, double fallback) const;
   std::string text_or(const std::string& key, const std::string& fallback) const;
   bool flag(const std::string& key, bool fallback = false) const;
+  // Throws Error for keys that say something and are neither the family's (`followed`: it reads them, or takes them
+  // with the values that are listed) nor among those of all families that change nothing that is computed.
+  void check(std::span<const Setting> followed) const;
   const Json& json() const { return json_; }
   const std::string& source() const { return source_; }
 

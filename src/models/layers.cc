@@ -2,13 +2,13 @@
 
 #include <fmt/format.h>
 
-#include <array>
-
 #include "base/error.h"
 #include "base/text.h"
+#include "ops/calls/activations.h"
 #include "ops/calls/cast.h"
 #include "ops/calls/linear.h"
-#include "ops/registry.h"
+#include "ops/calls/rounding.h"
+#include "ops/calls/transcendental.h"
 
 namespace hone {
 
@@ -38,27 +38,42 @@ ValueId LayerBuilder::linear(ValueId x, const std::string& name, int64_t inputs,
   return ops::linear(graph_, {.x = x, .w = w, .b = b}, result);
 }
 
+ValueId LayerBuilder::unbiased_linear(ValueId x, const std::string& name, int64_t inputs, int64_t outputs,
+                                      const std::string& result) {
+  return ops::linear(graph_, {.x = x, .w = weight(name + ".weight", {outputs, inputs})}, result);
+}
+
+namespace {
+
+struct Activation {
+  const char* name;
+  ValueId (*emit)(Graph& graph, ValueId x);
+};
+
+constexpr auto kTanhGelu = [](Graph& g, ValueId x) { return ops::gelu(g, {.x = x, .approximate = "tanh"}); };
+constexpr auto kSilu = [](Graph& g, ValueId x) { return ops::silu(g, {.x = x}); };
+
+constexpr Activation kActivations[] = {
+    {"gelu", [](Graph& g, ValueId x) { return ops::gelu(g, {.x = x, .approximate = "none"}); }},
+    {"gelu_new", kTanhGelu},
+    {"gelu_fast", kTanhGelu},
+    {"gelu_pytorch_tanh", kTanhGelu},
+    {"quick_gelu", [](Graph& g, ValueId x) { return ops::silu(g, {.x = x, .alpha = 1.702}); }},  // CLIP's, of sigmoid
+    {"relu", [](Graph& g, ValueId x) { return ops::relu(g, {x}); }},
+    {"relu6", [](Graph& g, ValueId x) { return ops::clip(g, {.x = x, .min = 0.0, .max = 6.0}); }},
+    {"silu", kSilu},
+    {"swish", kSilu},
+    {"hardswish", [](Graph& g, ValueId x) { return ops::hard_swish(g, {x}); }},
+    {"tanh", [](Graph& g, ValueId x) { return ops::tanh(g, {x}); }},
+    {"sigmoid", [](Graph& g, ValueId x) { return ops::sigmoid(g, {x}); }}};
+
+}  // namespace
+
 ValueId LayerBuilder::activation(ValueId x, const std::string& name) {
-  struct Known {
-    const char *name, *op, *approximate;
-  };
-  static constexpr std::array<Known, 10> known{{{"gelu", "gelu", "none"},
-                                                {"gelu_new", "gelu", "tanh"},
-                                                {"gelu_fast", "gelu", "tanh"},
-                                                {"gelu_pytorch_tanh", "gelu", "tanh"},
-                                                {"relu", "relu", ""},
-                                                {"silu", "silu", ""},
-                                                {"swish", "silu", ""},
-                                                {"hardswish", "hard_swish", ""},
-                                                {"tanh", "tanh", ""},
-                                                {"sigmoid", "sigmoid", ""}}};
   std::vector<std::string> names;
-  for (const Known& k : known) {
-    names.emplace_back(k.name);
-    if (name != k.name) continue;
-    Attributes attributes;
-    if (*k.approximate) attributes.set("approximate", std::string(k.approximate));
-    return graph_.emit(ops::get(k.op), {x}, attributes);
+  for (const Activation& known : kActivations) {
+    if (name == known.name) return known.emit(graph_, x);
+    names.emplace_back(known.name);
   }
   fail("{}: activation \"{}\" is not known; accepted: {}{}", request_.source, name, fmt::join(names, ", "),
        did_you_mean(name, names));

@@ -24,6 +24,8 @@ class LayerBuilder {
 
   // x[...,inputs] → f32[...,outputs]
   ValueId linear(ValueId x, const std::string& name, int64_t inputs, int64_t outputs, const std::string& result = "");
+  ValueId unbiased_linear(ValueId x, const std::string& name, int64_t inputs, int64_t outputs,
+                          const std::string& result = "");
 
   // The activation that configurations call `name`; Error for unknown names.
   ValueId activation(ValueId x, const std::string& name);
