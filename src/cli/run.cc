@@ -5,6 +5,7 @@
 #include "cli/flags.h"
 #include "cli/verb.h"
 #include "io/numpy.h"
+#include "jobs/image_inputs.h"
 #include "jobs/open_session.h"
 #include "jobs/profile.h"
 #include "jobs/text_inputs.h"
@@ -15,13 +16,16 @@ namespace {
 
 struct RunVerb : ModelFlags, ShapeFlags, RunFlags, GivenFlags, TextFlags, CheckFiniteFlags, ResultFlags {
   std::string output_dir;
+  std::vector<std::string> images;
   bool profile = false;
   uint64_t seed = 1;
   static std::span<const OptionField<RunVerb>> fields();
 };
 
 constexpr OptionField<RunVerb> kOwn[] = {
-    flag("seed", "Of made-up inputs, when neither --input nor --text is given", &RunVerb::seed),
+    flag("image", "PNG or JPEG files: made into what the model reads, as its folder says", &RunVerb::images,
+         {.file = OptionFile::reads, .takes_several = true}),
+    flag("seed", "Of made-up inputs, when no others are given", &RunVerb::seed),
     flag("output-dir", "Write each output there as NAME.npy (what no name of a file holds becomes _)",
          &RunVerb::output_dir, {.value = "FOLDER"}),
     flag("profile", "Show time, rates and share of the measured peak per step", &RunVerb::profile)};
@@ -38,7 +42,8 @@ NamedTensors inputs_for(const RunVerb& verb, const LoadedModel& model) {
   const std::vector<std::string> texts = verb.texts();
   NamedTensors inputs = verb.given();
   if (!texts.empty()) inputs.merge(text_inputs(model, tokenizer_of(model), texts));
-  if (!texts.empty() || !verb.input.empty()) return inputs;
+  if (!verb.images.empty()) inputs.merge(image_inputs(model, verb.images));
+  if (!inputs.empty()) return inputs;
   return default_inputs(model.graph, bind_symbols(model.graph, verb.shapes()), verb.seed);
 }
 
@@ -118,9 +123,11 @@ int run(RunVerb& verb) {
 
 constexpr Verb<RunVerb> kVerb{
     .name = "run",
-    .summary = "Run a model once, on given inputs, on texts, or on made-up data; --profile shows where the time goes",
+    .summary =
+        "Run a model once, on given inputs, on texts, images, or made-up data; --profile shows where the time goes",
     .examples =
         "  hone run all-MiniLM-L6-v2 --text 'a sentence' --output-dir out\n"
+        "  hone run vit-base-patch16-224 --image cat.png dog.jpg\n"
         "  hone run model.safetensors --input input_ids=ids.npy attention_mask=mask.npy --output-dir out\n"
         "  hone run all-MiniLM-L6-v2 --seq 128 --profile",
     .run = run};

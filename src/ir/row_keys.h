@@ -10,8 +10,13 @@ constexpr const char* kTextLength = "text.max_length";  // tokens that texts are
 constexpr const char* kTextHead = "text.head";          // what a builder put behind an encoder of texts
 constexpr const char* kMaskedWords = "masked_words";    // of these: scores of each word in each place
 constexpr const char* kTextPrompt = "text.prompt";      // stands before every text
-constexpr const char* kImageSize = "image.size";        // "height,width" that images are resized to
-// How images are normalised: a number a channel, of values from 0 to 1, with commas.
+constexpr const char* kImageSize = "image.size";        // "height,width" that images get
+// What they are resized to before the middle of that size is cut out: "height,width"; the length of their shorter side;
+// or "none". Without it they are resized to kImageSize.
+constexpr const char* kImageResize = "image.resize";
+constexpr const char* kImageResampling = "image.resampling";  // the filter's name; without it bilinear
+constexpr const char* kImageScale = "image.scale";            // of pixels; without it 1/255
+// How images are normalised: a number a channel, of scaled values, with commas.
 constexpr const char *kImageMean = "image.mean", *kImageDeviation = "image.deviation";
 constexpr const char* kClassNames = "classes";       // a JSON list, by the model's numbers
 constexpr const char* kCarriedFile = "file.";        // begins the key of a file that rides along in ONNX: its tokenizer

@@ -11,6 +11,7 @@
 #include "io/onnx/import_model.h"
 #include "io/tokenizer_files.h"
 #include "ir/row_keys.h"
+#include "jobs/preprocessors.h"
 #include "models/find_model.h"
 #include "passes/pipelines.h"
 
@@ -35,6 +36,8 @@ LoadedModel load_folder(const std::string& path, const std::vector<std::string>&
   model.unused = folder.weights().unused();
   model.weight_files = folder.weights().paths();
   model.files["config.json"] = folder.config().dump();
+  model.path = path;  // for errors
+  read_preprocessors(model, path);
   const TokenizerFiles& tokenizer = folder.tokenizer();
   if (tokenizer.vocabulary.empty()) return model;
   model.files.insert(tokenizer.vocabulary.begin(), tokenizer.vocabulary.end());
