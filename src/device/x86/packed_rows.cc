@@ -78,6 +78,7 @@ class RowDecoder {
     using A = GatherArgs;
     codes_ = e_.pointer<&A::table>(frame), scales_ = e_.pointer<&A::scales>(frame);
     zeros_ = e_.pointer<&A::zero_points>(frame);
+    if (meaning_.two_level) outer_ = e_.pointer<&A::global_scale>(frame);
     if (meaning_.has_global) global_ = e_.load_broadcast(DType::f32, e_.pointer<&A::global_scale>(frame));
     if (layout_.together) groups(f->getArg(1), f->getArg(2));
     else elements(f->getArg(1), f->getArg(2));
@@ -112,7 +113,11 @@ class RowDecoder {
     Value* first = e_.times(row, layout_.groups_from_row);
     const auto group = [&](Value* g, int64_t count) {
       Values scales;
-      if (scale_bits_) scales = {one_scale(e_.b.CreateAdd(scale_bit, e_.times(g, scale_bits_)))};
+      for (int level = 0; level < meaning_.levels && scale_bits_; ++level) {
+        Value* scale = one_scale(e_.b.CreateAdd(scale_bit, scale_of_line(g, level)));
+        if (outer_) scale = times_outer(scale, e_.splat(outer_code(e_.b.CreateAdd(first, g), level)));
+        scales.push_back(scale);
+      }
       Value* zero = zero_bytes_ ? e_.splat(zero_code(e_.b.CreateAdd(first, g))) : nullptr;
       decode_group(e_.at(codes, e_.times(g, layout_.group * bits_ / 8)),
                    numbers_.group(scales, numbers_.zero_point(zero)),
@@ -135,6 +140,11 @@ class RowDecoder {
     });
   }
 
+  // The bit of a group's scale, from that of the first of its line.
+  Value* scale_of_line(Value* group, int level) {
+    return e_.b.CreateAdd(e_.times(group, meaning_.levels * scale_bits_), e_.num(level * scale_bits_));
+  }
+
   // The scale whose bits start at `bit` of the plane, in every lane.
   Value* one_scale(Value* bit) {
     if (scale_bits_ > 8) return scale_of(e_.splat(fetch(scales_, bit, scale_bits_)));
@@ -149,19 +159,25 @@ class RowDecoder {
   // --- each element by itself ----------------------------------------------------------------------------------------
   void elements(Value* row, Value* destination) {
     const int levels = meaning_.levels;
-    Value *codes = e_.stack(e_.v_i32, 1), *zeros = e_.stack(e_.v_i32, 1), *scales = e_.stack(e_.v_i32, levels);
+    Value *codes = e_.stack(e_.v_i32, 1), *zeros = e_.stack(e_.v_i32, 1), *scales = e_.stack(e_.v_i32, levels),
+          *outers = e_.stack(e_.v_i32, levels);
     vectors(plan_.columns, [&](Value* i, int64_t count) {
       e_.loop(e_.num(0), e_.num(count), 1, {}, [&](Value* lane, const Values&) {
         Value *c = e_.b.CreateAdd(i, lane), *group = group_of(row, c), *slot = e_.times(lane, 4);
         e_.store(code_at(row, c), e_.at(codes, slot), 4);
         if (zero_bytes_) e_.store(zero_code(group), e_.at(zeros, slot), 4);
-        for (int level = 0; level < levels && scale_bits_; ++level)
-          e_.store(scale_code(group, level, levels), e_.at(e_.at(scales, level * e_.lanes * 4), slot), 4);
+        for (int level = 0; level < levels && scale_bits_; ++level) {
+          e_.store(scale_code(group, level), e_.at(e_.at(scales, level * e_.lanes * 4), slot), 4);
+          if (outer_) e_.store(outer_code(group, level), e_.at(e_.at(outers, level * e_.lanes * 4), slot), 4);
+        }
         return Values{};
       });
       Values of_group;
-      for (int level = 0; level < levels && scale_bits_; ++level)
-        of_group.push_back(scale_of(e_.load(e_.v_i32, e_.at(scales, level * e_.lanes * 4))));
+      for (int level = 0; level < levels && scale_bits_; ++level) {
+        Value* scale = scale_of(e_.load(e_.v_i32, e_.at(scales, level * e_.lanes * 4)));
+        if (outer_) scale = times_outer(scale, e_.load(e_.v_i32, e_.at(outers, level * e_.lanes * 4)));
+        of_group.push_back(scale);
+      }
       Value* zero = zero_bytes_ ? e_.load(e_.v_i32, zeros) : nullptr;
       store(e_.load(e_.v_i32, codes), numbers_.group(of_group, numbers_.zero_point(zero)), destination, i, count);
     });
@@ -206,12 +222,23 @@ class RowDecoder {
     CHECK(false);
   }
 
-  Value* scale_code(Value* group, int level, int levels) {
+  Value* scale_code(Value* group, int level) {
     const int64_t per_line = layout_.packed.groups_per_line;
     Value* line = e_.b.CreateUDiv(group, e_.num(per_line));
-    Value* index = e_.times(e_.b.CreateURem(group, e_.num(per_line)), levels);
-    Value* bit = e_.b.CreateAdd(e_.times(line, layout_.packed.scale_line_bytes * 8), e_.times(index, scale_bits_));
-    return fetch(scales_, e_.b.CreateAdd(bit, e_.num(level * scale_bits_)), scale_bits_);
+    Value* bit = scale_of_line(e_.b.CreateURem(group, e_.num(per_line)), level);
+    return fetch(scales_, e_.b.CreateAdd(e_.times(line, layout_.packed.scale_line_bytes * 8), bit), scale_bits_);
+  }
+
+  // The f16 that the scales of a group's super-block are relative to, as an i32.
+  Value* outer_code(Value* group, int level) {
+    const PackedLayout& p = layout_.packed;
+    Value* line = e_.b.CreateUDiv(group, e_.num(p.groups_per_line));
+    Value* in_line = e_.b.CreateUDiv(e_.b.CreateURem(group, e_.num(p.groups_per_line)), e_.num(p.groups_per_super));
+    Value* index = e_.times(e_.b.CreateAdd(e_.times(line, p.supers_per_line), in_line), meaning_.levels);
+    return fetch(outer_, e_.times(e_.b.CreateAdd(index, e_.num(level)), 16), 16);
+  }
+  Value* times_outer(Value* scale, Value* code) {
+    return e_.b.CreateFMul(scale, e_.widen(DType::f16, e_.b.CreateTrunc(code, e_.vec(e_.i16))));
   }
 
   Value* zero_code(Value* group) { return fetch(zeros_, e_.times(group, zero_bytes_ * 8), zero_bytes_ * 8); }
@@ -250,7 +277,7 @@ class RowDecoder {
   CodeNumbers numbers_;
   const RowLayout layout_;
   const int bits_, scale_bits_, zero_bytes_;
-  Value *codes_ = nullptr, *scales_ = nullptr, *zeros_ = nullptr, *global_ = nullptr;
+  Value *codes_ = nullptr, *scales_ = nullptr, *zeros_ = nullptr, *global_ = nullptr, *outer_ = nullptr;
   llvm::GlobalVariable* scale_table_ = nullptr;
 };
 
