@@ -71,6 +71,10 @@ BlockTraversal::BlockTraversal(const Format& format, std::span<const int64_t> sh
   if (is_residual(format)) p.code_planes = format.element.bits;
   p.line_bytes = stream_bytes(p.padded_elems, format.element.bits / p.code_planes);
   p.scale_line_bytes = stream_bytes(p.groups_per_line * scales_per_group(format), format.scale.bits);
+  if (is_two_level(format)) {
+    p.groups_per_super = kSuperBlock / geometry_.columns;
+    p.supers_per_line = ceil_div(p.groups_per_line, p.groups_per_super);
+  }
   divide();
 }
 

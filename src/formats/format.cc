@@ -67,7 +67,11 @@ double lowest_value(const Format& format) {
   return std::isfinite(lowest) ? lowest : -highest;
 }
 
-bool is_residual(const Format& format) { return format.scale_kind->levels > 1; }
+bool is_two_level(const Format& format) { return format.scale_kind->outer_term != nullptr; }
+
+bool has_minimum(const Format& format) { return format.scale_kind->minimum_sign != 0; }
+
+bool is_residual(const Format& format) { return format.scale_kind->levels > 1 && !has_minimum(format); }
 
 bool is_fake_only(const Format& format) { return format.scale_kind->fake != nullptr; }
 
@@ -78,8 +82,9 @@ double nominal_bits(const Format& format) {
     group_elems = static_cast<double>(g.columns);
   if (g.kind == Geometry::Kind::tile) group_elems = static_cast<double>(g.rows * g.columns);
   if (group_elems == 0) return format.element.bits;
-  const int scale_bits = format.scale.bits * format.scale_kind->levels;
-  return format.element.bits + (scale_bits + 8 * zero_point_bytes(format)) / group_elems;
+  const int levels = format.scale_kind->levels, scale_bits = format.scale.bits * levels;
+  const double outer = is_two_level(format) ? 16.0 * levels / kSuperBlock : 0;
+  return format.element.bits + (scale_bits + 8 * zero_point_bytes(format)) / group_elems + outer;
 }
 
 }  // namespace hone

@@ -31,9 +31,10 @@ struct ElementParams {
     finite,
     fn,
     ieee
-  } top = Top::finite;   // what the largest exponent field means (FORMATS 5.1)
-  bool saturate = true;  // beyond the largest value: saturate, or overflow to infinity
-  int no_code = -1;      // a code that stands for nothing: reading it is an error
+  } top = Top::finite;            // what the largest exponent field means (FORMATS 5.1)
+  bool saturate = true;           // beyond the largest value: saturate, or overflow to infinity
+  int no_code = -1;               // a code that stands for nothing: reading it is an error
+  const int8_t* table = nullptr;  // table codec: what the 2^bits codes stand for, ascending
   bool operator==(const ElementParams&) const = default;
 };
 
@@ -53,8 +54,11 @@ enum class ScaleRule : uint8_t {
   log  // the log codec's own rounding of the largest magnitude; not spelled
 };
 
-// What a scale that is computed in f32 is stored as (option `s=`).
-enum class ScaleType : uint8_t { f32, fp16, bf16 };
+// What a scale that is computed in f32 is stored as (option `s=`). Integers are relative to an fp16, the outer scale,
+// that a super-block of kSuperBlock elements along a line shares.
+enum class ScaleType : uint8_t { f32, fp16, bf16, u4, u6, i6, i8 };
+constexpr int64_t kSuperBlock = 256;
+inline bool is_two_level(ScaleType type) { return type >= ScaleType::u4; }
 
 struct ScaleParams {
   int bits = 0;  // of one stored scale; 0: no scale
@@ -111,6 +115,8 @@ Format parse_format(std::string_view text);
 std::string to_string(const Format& format);  // canonical spelling
 bool is_plain_float(const Format& format);    // fp32 fp16 bf16: tensors of these are plain dtypes, not packed planes
 double nominal_bits(const Format& format);    // bits per element at large sizes (FORMATS 3.6)
+bool is_two_level(const Format& format);      // scales of scales (FORMATS 4.4)
+bool has_minimum(const Format& format);       // an element is value * scale + minimum of its group (FORMATS 4.4)
 
 // rsign2, rsign3: an element is a sum of signed scales, one per level, instead of a code's value times one scale.
 bool is_residual(const Format& format);

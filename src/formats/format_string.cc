@@ -35,7 +35,7 @@ struct KeyName {
   const char* name;   // as errors call it
   const char* shape;  // as it is written
 };
-constexpr std::array<KeyName, 13> kKeys{{{OptionKey::f, "f", "f<F>"},
+constexpr std::array<KeyName, 14> kKeys{{{OptionKey::f, "f", "f<F>"},
                                          {OptionKey::bias, "bias", "bias<B>"},
                                          {OptionKey::tensor, "tensor", "tensor"},
                                          {OptionKey::channel, "channel", "channel"},
@@ -44,6 +44,7 @@ constexpr std::array<KeyName, 13> kKeys{{{OptionKey::f, "f", "f<F>"},
                                          {OptionKey::ax, "ax", "ax<A>"},
                                          {OptionKey::e, "e", "e<K>"},
                                          {OptionKey::s, "s", "s=fp16|bf16"},
+                                         {OptionKey::m, "m", "m=fp16|u4|u6"},
                                          {OptionKey::asym, "asym", "asym"},
                                          {OptionKey::round, "round", "round=even|floor"},
                                          {OptionKey::rule, "rule", "rule=floor|rceil|even|mse"},
@@ -53,7 +54,8 @@ constexpr std::pair<std::string_view, ScaleRule> kRules[] = {
     {"floor", ScaleRule::floor}, {"rceil", ScaleRule::rceil}, {"even", ScaleRule::even}, {"mse", ScaleRule::mse}};
 
 constexpr std::pair<std::string_view, ScaleType> kScaleTypes[] = {
-    {"fp32", ScaleType::f32}, {"fp16", ScaleType::fp16}, {"bf16", ScaleType::bf16}};
+    {"fp32", ScaleType::f32}, {"fp16", ScaleType::fp16}, {"bf16", ScaleType::bf16}, {"u4", ScaleType::u4},
+    {"u6", ScaleType::u6},    {"i6", ScaleType::i6},     {"i8", ScaleType::i8}};
 
 template <class Value>
 const Value* find_word(std::span<const std::pair<std::string_view, Value>> words, std::string_view word) {
@@ -98,7 +100,7 @@ std::optional<ParsedOption> parse_option(std::string_view text) {
   for (OptionKey word : {OptionKey::tensor, OptionKey::channel, OptionKey::asym})
     if (text == entry(word).name) return ParsedOption{word, 0, 0, {}};
   const size_t equals = text.find('=');
-  for (OptionKey key : {OptionKey::s, OptionKey::round, OptionKey::rule, OptionKey::compat})
+  for (OptionKey key : {OptionKey::s, OptionKey::m, OptionKey::round, OptionKey::rule, OptionKey::compat})
     if (equals != std::string_view::npos && text.substr(0, equals) == entry(key).name)
       return ParsedOption{key, 0, 0, text.substr(equals + 1)};
   if (text.starts_with("bias")) return parse_number(OptionKey::bias, read_int(text.substr(4)));
@@ -134,7 +136,7 @@ class OptionReader {
       const std::optional<ParsedOption> parsed = parse_option(option.text);
       if (!parsed) unknown_option(text_, option, allowed_);
       at_ = option.position;
-      if (std::ranges::find(allowed_, parsed->key) == allowed_.end())
+      if (!allows(parsed->key))
         refuse("E_OPT",
                fmt::format("'{}' does not apply to {}; {}", entry(parsed->key).name, text_.head, list_of(allowed_)));
       if (std::ranges::find(seen_, parsed->key) != seen_.end())
@@ -146,6 +148,8 @@ class OptionReader {
   }
 
  private:
+  bool allows(OptionKey key) const { return std::ranges::find(allowed_, key) != allowed_.end(); }
+
   [[noreturn]] void refuse(const char* code, const std::string& message) { text_.fail_at(code, at_, message); }
 
   int within(const char* what, int value, int low, int high) {
@@ -197,6 +201,12 @@ class OptionReader {
       case OptionKey::s:
         if (const ScaleType* type = find_word<ScaleType>(kScaleTypes, option.word)) options_.scale_type = *type;
         else refuse("E_VALUE", "s, the type of stored scales, must be fp32, fp16 or bf16");
+        if (is_two_level(options_.scale_type) && !allows(OptionKey::m))
+          refuse("E_VALUE", fmt::format("{} has no scales of two levels; s must be fp32, fp16 or bf16", text_.head));
+        break;
+      case OptionKey::m:
+        if (const ScaleType* type = find_word<ScaleType>(kScaleTypes, option.word)) options_.minimum_type = *type;
+        else refuse("E_VALUE", "m, the type of stored minimums, must be fp16, u4 or u6");
         break;
       case OptionKey::compat:
         break;  // judged by the family
@@ -365,7 +375,34 @@ std::string rule_suffix(ScaleRule rule) {
 
 std::string scale_type_suffix(ScaleType type) {
   if (type == ScaleType::f32) return "";
-  return fmt::format(".s={}", word_of<ScaleType>(kScaleTypes, type));
+  return fmt::format(".s={}", scale_type_name(type));
+}
+
+std::string_view scale_type_name(ScaleType type) { return word_of<ScaleType>(kScaleTypes, type); }
+
+// What keeps a value of two levels, or with a minimum, exact but for one addition: fp16 (11 bits) times an integer of
+// up to 7 bits times a code fits the 24 bits of f32.
+void check_scale_types(const FormatText& text, const FormatOptions& options, const Format& format) {
+  const ScaleType s = options.scale_type;
+  const bool unsigned_steps = s == ScaleType::u4 || s == ScaleType::u6;
+  const auto conflict = [&](OptionKey key, const std::string& message) {
+    text.fail_at("E_CONFLICT", text.position_of(key), message);
+  };
+  if (options.minimum_type) {
+    if (*options.minimum_type != s || (s != ScaleType::fp16 && !unsigned_steps))
+      conflict(OptionKey::m, "scales and minimums have one type: s=fp16.m=fp16, s=u4.m=u4 or s=u6.m=u6");
+    if (format.geometry.kind != Geometry::Kind::group) conflict(OptionKey::m, "'m' needs groups; add 'g<N>'");
+    if (format.element.bits > 8) conflict(OptionKey::m, "'m' needs codes of at most 8 bits");
+  } else if (unsigned_steps) {
+    conflict(OptionKey::s,
+             fmt::format("scales of {} go with a minimum; add 'm={}'", scale_type_name(s), scale_type_name(s)));
+  }
+  if (!is_two_level(s)) return;
+  if (format.geometry.kind != Geometry::Kind::group || kSuperBlock % format.geometry.columns != 0)
+    conflict(OptionKey::s,
+             fmt::format("scales of {} need groups that divide {}, such as g32", scale_type_name(s), kSuperBlock));
+  if (format.element.bits > 6 && !format.element.table)
+    conflict(OptionKey::s, fmt::format("scales of {} need codes of at most 6 bits", scale_type_name(s)));
 }
 
 }  // namespace hone

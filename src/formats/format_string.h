@@ -13,7 +13,7 @@
 
 namespace hone {
 
-enum class OptionKey : uint8_t { f, bias, tensor, channel, g, tile, ax, e, s, asym, round, rule, compat };
+enum class OptionKey : uint8_t { f, bias, tensor, channel, g, tile, ax, e, s, m, asym, round, rule, compat };
 
 struct FormatOption {
   std::string_view text;  // without the dot
@@ -56,6 +56,7 @@ struct FormatOptions {
   std::optional<bool> round_floor;
   std::optional<ScaleRule> rule;
   ScaleType scale_type = ScaleType::f32;
+  std::optional<ScaleType> minimum_type;
   bool asym = false;
 };
 
@@ -72,5 +73,9 @@ Geometry group_geometry(int64_t columns);
 std::string geometry_suffix(const Geometry& geometry, const Geometry& otherwise);
 std::string rule_suffix(ScaleRule rule);
 std::string scale_type_suffix(ScaleType type);  // ".s=bf16"
+std::string_view scale_type_name(ScaleType type);
+
+// E_CONFLICT where scales of two levels are asked for, or a minimum, and groups or codes don't allow it.
+void check_scale_types(const FormatText& text, const FormatOptions& options, const Format& format);
 
 }  // namespace hone

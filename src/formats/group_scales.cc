@@ -133,6 +133,54 @@ void add_global(const Format& format, size_t groups, GroupScales& out) {
   out.results.emplace_back(groups, out.global);
 }
 
+// fn(group, super-block) for all groups.
+template <class F>
+void for_each_super_of(const PackedLayout& p, F&& fn) {
+  for (int64_t g = 0; g < p.groups; ++g) fn(static_cast<size_t>(g), static_cast<size_t>(p.super_of(g)));
+}
+
+// A group with NaN or infinity takes its super-block along: integers have no NaN.
+void spread_nonfinite(const PackedLayout& p, std::vector<uint8_t>& nonfinite) {
+  std::vector<uint8_t> supers(static_cast<size_t>(p.supers()));
+  for_each_super_of(p, [&](size_t g, size_t s) { supers[s] |= nonfinite[g]; });
+  for_each_super_of(p, [&](size_t g, size_t s) { nonfinite[g] = supers[s]; });
+}
+
+// Values per super-block, spread over their groups.
+std::vector<double> of_groups(const PackedLayout& p, std::span<const double> of_supers) {
+  std::vector<double> values(static_cast<size_t>(p.groups));
+  for_each_super_of(p, [&](size_t g, size_t s) { values[g] = of_supers[s]; });
+  return values;
+}
+
+// The outer scales: codes, and their values behind the results.
+void add_outer(const Format& format, const PackedLayout& p, GroupScales& out) {
+  const ScaleKind& kind = *format.scale_kind;
+  const auto groups = static_cast<size_t>(p.groups), supers = static_cast<size_t>(p.supers()),
+             levels = static_cast<size_t>(kind.levels);
+  const double highest = highest_integer(format.scale.type);
+  const Expr code = outer_scale_code(Expr::arg(0, Scalar::f64)), value = outer_scale_value(Expr::arg(0, Scalar::u32));
+  const ResultColumns results(out);
+  std::vector<std::vector<double>> columns;
+  out.outer_codes.resize(supers * levels);
+  for (size_t level = 0; level < levels; ++level) {
+    const auto terms = map_groups<double, double>(kind.outer_term(format, results.names, static_cast<int>(level)),
+                                                  results.columns, groups);
+    std::vector<double> scales(supers);
+    std::vector<uint8_t> is_nan(supers);
+    for_each_super_of(p, [&](size_t g, size_t s) {
+      if (out.nonfinite[g]) is_nan[s] = 1;
+      else scales[s] = std::max(scales[s], terms[g] / highest);
+    });
+    const std::vector<double>* const wanted[] = {&scales};
+    std::vector<uint32_t> codes = map_groups<uint32_t, double>(code, wanted, supers);
+    const std::vector<uint32_t>* const stored[] = {&codes};
+    columns.push_back(of_groups(p, map_groups<double, uint32_t>(value, stored, supers)));
+    for (size_t s = 0; s < supers; ++s) out.outer_codes[s * levels + level] = is_nan[s] ? kNanOuterScale : codes[s];
+  }
+  for (std::vector<double>& column : columns) out.results.push_back(std::move(column));
+}
+
 // Sum over each group of (x - decoded)^2.
 std::vector<double> squared_error(const Format& format, const BlockTraversal& blocks, Values values,
                                   const GroupScales& scales) {
@@ -184,7 +232,8 @@ GroupValues group_args(const Format& format) {
   int column = 0;
   for (int level = 0; level < scales_per_group(format); ++level) group.scales.push_back(group_arg(column++));
   if (kind.zero_point) group.zero_point = group_arg(column++);
-  for (size_t i = 0; i < kind.reductions.size() + (kind.global != nullptr); ++i)
+  const size_t outer = is_two_level(format) ? static_cast<size_t>(kind.levels) : 0;
+  for (size_t i = 0; i < kind.reductions.size() + (kind.global != nullptr) + outer; ++i)
     group.results.push_back(group_arg(column++));
   return group;
 }
@@ -195,8 +244,11 @@ Expr encoded(const Format& format, Expr x, const GroupValues& group) {
 
 Expr decoded(const Format& format, Expr code, const GroupValues& group) {
   const Expr value = format.codec->decode(format.element, code);
-  const auto restore = format.scale_kind->restore;
-  return cast(Scalar::f32, restore ? restore(format, value, group) : value * group.scale());
+  const ScaleKind& kind = *format.scale_kind;
+  if (kind.restore) return cast(Scalar::f32, kind.restore(format, value, group));
+  const Expr scaled = value * group.scale();
+  if (kind.minimum_sign == 0) return cast(Scalar::f32, scaled);
+  return cast(Scalar::f32, kind.minimum_sign > 0 ? scaled + group.scales[1] : scaled - group.scales[1]);
 }
 
 Expr fake(const Format& format, Expr x, const GroupValues& group) {
@@ -235,6 +287,9 @@ void set_candidate(const Format& format, int index, size_t groups, GroupScales& 
     for (size_t g = 0; g < groups; ++g) out.codes[g * levels + level] = codes[g];
     const std::vector<uint32_t>* columns[] = {&codes};
     out.scales[level] = map_groups<double, uint32_t>(value, columns, groups);
+    if (!is_two_level(format)) continue;
+    const std::vector<double>& outer = out.results[kind.reductions.size() + level];
+    for (size_t g = 0; g < groups; ++g) out.scales[level][g] *= outer[g];
   }
   if (!kind.zero_point) return;
   const std::vector<Expr> names = results.names;
@@ -258,6 +313,10 @@ GroupScales choose_scales(const Format& format, const BlockTraversal& blocks, Va
   if (groups > 0) out.nonfinite = find_nonfinite(blocks, values);
   if (kind.global) add_global(format, groups, out);
   if (!kind.code || groups == 0) return out;
+  if (is_two_level(format)) {
+    spread_nonfinite(blocks.layout(), out.nonfinite);
+    add_outer(format, blocks.layout(), out);
+  }
   set_candidate(format, 0, groups, out);
   const int candidates = kind.candidates ? kind.candidates(format) : 1;
   if (candidates > 1) choose_candidates(format, blocks, values, candidates, groups, out);

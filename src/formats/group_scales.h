@@ -21,6 +21,7 @@ struct GroupScales {
   std::vector<std::vector<double>> results;  // of the reductions, then the global value
   std::vector<uint8_t> nonfinite;
   float global = 0;
+  std::vector<uint32_t> outer_codes;  // as outer_codes_of() gives them; their values are the last results
 
   std::vector<GroupColumn> columns(const Program& program) const;  // those that an element program reads
 };

@@ -94,6 +94,9 @@ std::string no_learned_scale(const Format& format) {
   if (kind == &no_scale && format.codec == &int_codec)
     return format.element.round_floor ? fmt::format("{} rounds down, which is no straight-through rounding", name) : "";
   if (kind == &f32_max_scale || kind == &f32_range_scale || kind == &pow2_scale) return "";
+  if (is_two_level(format) || has_minimum(format))
+    return fmt::format("the scales of {} are stored beside others that they depend on", name);
+  if (kind == &f32_signed_scale) return fmt::format("the scale of {} has a sign, which no gradient changes", name);
   if (kind->global) return fmt::format("the scales of {} are rounded to E4M3 beside one of the whole tensor", name);
   if (kind->code) return fmt::format("the scale of {} is a mean of magnitudes by definition", name);
   return fmt::format("{} has no scale", name);

@@ -69,7 +69,12 @@ std::vector<std::byte> scale_plane(const Format& format, const BlockTraversal& b
   return plane;
 }
 
-std::vector<std::byte> global_plane(const Format& format, float scale) {
+std::vector<std::byte> global_plane(const Format& format, float scale, std::span<const uint32_t> outer_codes) {
+  if (is_two_level(format)) {
+    std::vector<std::byte> plane(outer_codes.size() * 2);
+    write_codes(plane.data(), 16, outer_codes);
+    return plane;
+  }
   const GlobalValue* const global = format.scale_kind->global;
   if (!global || !global->is_scale) return {};
   const auto bytes = std::as_bytes(std::span(&scale, 1));
@@ -97,7 +102,7 @@ class Packer {
         [&](int64_t unit, Scratch& scratch) { pack_unit(unit, scratch); });
     planes_.scales = scale_plane(format_, blocks_, scales_.codes);
     planes_.zero_points = zero_point_plane(format_, scales_.zero_points);
-    planes_.global = global_plane(format_, scales_.global);
+    planes_.global = global_plane(format_, scales_.global, scales_.outer_codes);
     return std::move(planes_);
   }
 
@@ -125,7 +130,7 @@ class Packer {
     fill_nonfinite(batch, inputs.x(), scales_.nonfinite, 0);  // what makes a group nonfinite may lie in another batch
     const MutableColumn results[] = {{scratch.codes.data()}, {scratch.saturated.data()}, {scratch.flushed.data()}};
     run_program(program_, inputs.args(), batch.elems, std::span(results).first(program_.results.size()));
-    if (is_residual(format_)) clear_signs(batch, scratch.codes);
+    if (zero_needs_another_code(format_)) clear_codes(batch, scratch.codes);
     for (const Piece& piece : batch.pieces) store_codes(format_, blocks_, piece, scratch.codes, planes_.codes);
     if (!counts_) return;
     for (const Run& run : batch.runs)
@@ -135,8 +140,8 @@ class Packer {
       }
   }
 
-  // Zeros that were put in place of padding and of groups with NaN do not encode to 0 in residual formats.
-  void clear_signs(const Batch& batch, std::span<uint32_t> codes) const {
+  // Of zeros that were put in place of padding and of groups with NaN.
+  void clear_codes(const Batch& batch, std::span<uint32_t> codes) const {
     for (const Run& run : batch.runs) {
       const int64_t kept = scales_.nonfinite[static_cast<size_t>(run.group)] ? 0 : run.logical;
       std::fill_n(codes.begin() + run.begin + kept, run.count - kept, 0u);
@@ -169,16 +174,18 @@ Planes pack(const Format& format, const BlockTraversal& blocks, Values values, G
 }
 
 Planes planes_of(const Format& format, std::span<const int64_t> shape, std::span<const uint32_t> codes,
-                 std::span<const uint32_t> scale_codes, std::span<const uint32_t> zero_points, float global_scale) {
+                 std::span<const uint32_t> scale_codes, std::span<const uint32_t> zero_points, float global_scale,
+                 std::span<const uint32_t> outer_codes) {
   const BlockTraversal blocks(format, shape);
   const PackedLayout& p = blocks.layout();
   CHECK(static_cast<int64_t>(codes.size()) == blocks.elems());
   CHECK(static_cast<int64_t>(scale_codes.size()) == p.groups * scales_per_group(format));
   CHECK(static_cast<int64_t>(zero_points.size()) == (format.scale_kind->zero_point ? p.groups : 0));
+  CHECK(static_cast<int64_t>(outer_codes.size()) == p.supers() * scales_per_group(format));
   Planes planes{.codes = std::vector<std::byte>(code_bytes(p)),
                 .scales = scale_plane(format, blocks, scale_codes),
                 .zero_points = zero_point_plane(format, zero_points),
-                .global = global_plane(format, global_scale)};
+                .global = global_plane(format, global_scale, outer_codes)};
   for_each_unit(
       blocks, [] { return std::vector<uint32_t>(BlockTraversal::kBatch); },
       [&](int64_t unit, std::vector<uint32_t>& scratch) {

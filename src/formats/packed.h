@@ -1,5 +1,5 @@
-// Packing by the reference rules (docs/FORMATS.md, sections 3.4 and 3.5): planes of codes, scales, zero points and a
-// global scale.
+// Packing by the reference rules (docs/FORMATS.md, sections 3.4 and 3.5): planes of codes, scales, zero points and
+// global scales: one of the tensor, or the outer scales of two-level formats.
 #pragma once
 
 #include <cstddef>
@@ -20,8 +20,13 @@ struct PackedLayout {
   int64_t groups = 0, group_elems = 0;         // groups in all; logical elements of a full group
   int64_t groups_per_line = 0;  // geometry group: along the line; tile: per row of tiles; otherwise 1 (channel) or 0
   int64_t scale_lines = 0, scale_line_bytes = 0;
+  int64_t groups_per_super = 0, supers_per_line = 0;  // two-level scales: groups of a super-block, and those of a line
+  int64_t supers() const { return scale_lines * supers_per_line; }
+  int64_t super_of(int64_t group) const {
+    return group / groups_per_line * supers_per_line + group % groups_per_line / groups_per_super;
+  }
 };
-int scales_per_group(const Format& format);  // rsign<R>: R; 0 without scales; otherwise 1
+int scales_per_group(const Format& format);  // rsign<R>: R; with a minimum: 2; 0 without scales; otherwise 1
 PackedLayout packed_layout(const Format& format, std::span<const int64_t> shape);  // throws FormatError E_AXIS
 
 struct PlaneBytes {
@@ -62,17 +67,21 @@ void fake_quantize(const Format& format, std::span<const int64_t> shape, std::sp
 // show).
 std::vector<uint32_t> codes_of(const Format& format, std::span<const int64_t> shape, const PlaneView& planes);
 std::vector<uint32_t> scale_codes_of(const Format& format, std::span<const int64_t> shape, const PlaneView& planes);
+// The fp16 patterns of outer scales, scales_per_group of each super-block; empty of other than two-level formats.
+std::vector<uint32_t> outer_codes_of(const Format& format, std::span<const int64_t> shape, const PlaneView& planes);
 
-// The planes with these codes, one per element in row-major order, and these scale codes and zero points of all groups
-// (empty where the format has none): the inverse of codes_of and scale_codes_of.
+// The planes with these codes, one per element in row-major order, and these scale codes, zero points and outer scales
+// of all groups (empty where the format has none): the inverse of codes_of, scale_codes_of and outer_codes_of.
 Planes planes_of(const Format& format, std::span<const int64_t> shape, std::span<const uint32_t> codes,
-                 std::span<const uint32_t> scale_codes, std::span<const uint32_t> zero_points, float global_scale = 0);
+                 std::span<const uint32_t> scale_codes, std::span<const uint32_t> zero_points, float global_scale = 0,
+                 std::span<const uint32_t> outer_codes = {});
 
 // Throws when a code stands for nothing, which only ternary has; all readers of codes do.
 void check_codes(const Format& format, std::span<const int64_t> shape, const PlaneView& planes);
 
 // For kernels: the exact value of every code without scale (at most 16 bits wide; not for residual formats), and the
-// exact value of a stored scale. With a global scale (nvfp4) the scale of a group is fl32(scale_value * global scale).
+// exact value of a stored scale. With a global scale (nvfp4) the scale of a group is fl32(scale_value * global scale),
+// with outer ones scale_value times that of the super-block, which is exact.
 std::vector<double> code_values(const Format& format);
 double scale_value(const Format& format, uint32_t scale_code);
 std::vector<double> scale_values(const Format& format, std::span<const uint32_t> scale_codes);

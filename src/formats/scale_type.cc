@@ -23,13 +23,33 @@ StoredType stored_type(const Format& format) {
       return {&minifloat_codec, minifloat_element(5, 10, ElementParams::Top::ieee), 0x1p-14, 0x7e00};
     case ScaleType::bf16:
       return {&minifloat_codec, minifloat_element(8, 7, ElementParams::Top::ieee), 0x1p-126, 0x7fc0};
+    default:
+      break;
+  }
+  CHECK(false);
+}
+
+int bits_of(ScaleType type) {
+  switch (type) {
+    case ScaleType::f32:
+      return 32;
+    case ScaleType::fp16:
+    case ScaleType::bf16:
+      return 16;
+    case ScaleType::i8:
+      return 8;
+    case ScaleType::u6:
+    case ScaleType::i6:
+      return 6;
+    case ScaleType::u4:
+      return 4;
   }
   CHECK(false);
 }
 
 }  // namespace
 
-ScaleParams f32_scale_params(ScaleType type) { return {.bits = type == ScaleType::f32 ? 32 : 16, .type = type}; }
+ScaleParams f32_scale_params(ScaleType type) { return {.bits = bits_of(type), .type = type}; }
 
 // The codec of fp16 and bf16 saturates, which keeps the scale finite.
 Expr f32_scale_code(const Format& format, Expr scale) {

@@ -3,6 +3,7 @@
 #include <bit>
 #include <cstring>
 
+#include "base/float_bits.h"
 #include "formats/bits.h"
 #include "formats/group_scales.h"
 #include "formats/packed.h"
@@ -90,10 +91,11 @@ class Unpacker {
            piece.begin + (found - codes.begin()), piece.line, *found);
   }
 
-  // A stored scale as elements read it: times the global scale where there is one.
+  // A stored scale as elements read it: times the global scale where there is one; of two levels the integer.
   Expr stored_scale(Expr code) const {
     float global = 0;
-    if (!planes_.global.empty()) std::memcpy(&global, planes_.global.data(), sizeof global);
+    if (format_.scale_kind->global && !planes_.global.empty())
+      std::memcpy(&global, planes_.global.data(), sizeof global);
     return effective_scale(format_, format_.scale_kind->value(format_, code), Expr::number(Scalar::f64, global));
   }
 
@@ -118,17 +120,34 @@ class Unpacker {
     const ConstColumn arg{scratch.scale_codes.data()};
     const MutableColumn result{scratch.scales.data()};
     run_program(scale_program_, {&arg, 1}, static_cast<int64_t>(scratch.scales.size()), {&result, 1});
+    if (is_two_level(format_)) multiply_by_outer(batch, levels, scratch.scales);
   }
 
-  // Values of codes up to 16 bits and scales are f32 numbers, so one f32 product rounds their exact product once.
+  void multiply_by_outer(const Batch& batch, size_t levels, std::vector<double>& scales) const {
+    std::vector<uint32_t> codes(levels);
+    const auto count = static_cast<int64_t>(levels);
+    for (size_t r = 0; r < batch.runs.size(); ++r) {
+      read_codes(planes_.global.data(), 16, blocks_.layout().super_of(batch.runs[r].group) * count, codes);
+      for (size_t l = 0; l < levels; ++l)
+        scales[r * levels + l] *= static_cast<double>(f16_to_f32(static_cast<uint16_t>(codes[l])));
+    }
+  }
+
+  // Values of codes up to 16 bits and scales are f32 numbers, so one f32 product rounds their exact product once. In
+  // formats with a minimum it is exact, and the sum is rounded.
   void look_up(const Batch& batch, Scratch& scratch) const {
     const float* const table = table_.data();
+    const auto levels = static_cast<size_t>(format_.scale_kind->levels);
+    const int sign = format_.scale_kind->minimum_sign;
     for (size_t r = 0; r < batch.runs.size(); ++r) {
       const Run& run = batch.runs[r];
-      const float scale = static_cast<float>(scratch.scales[r]);
+      const float scale = static_cast<float>(scratch.scales[r * levels]);
       const uint32_t* const codes = scratch.codes.data() + run.begin;
       float* const out = scratch.values.data() + run.begin;
       for (int64_t i = 0; i < run.count; ++i) out[i] = table[codes[i]] * scale;
+      if (sign == 0) continue;
+      const float minimum = static_cast<float>(sign * scratch.scales[r * levels + 1]);
+      for (int64_t i = 0; i < run.count; ++i) out[i] += minimum;
     }
   }
 
@@ -185,7 +204,7 @@ void check_planes(const Format& format, std::span<const int64_t> shape, const Pl
   check_plane("codes", planes.codes, bytes.codes, format);
   check_plane("scales", planes.scales, bytes.scales, format);
   check_plane("zero points", planes.zero_points, bytes.zero_points, format);
-  check_plane("the global scale", planes.global, bytes.global, format);
+  check_plane(is_two_level(format) ? "outer scales" : "the global scale", planes.global, bytes.global, format);
 }
 
 void unpack(const Format& format, std::span<const int64_t> shape, const PlaneView& planes, std::span<float> values) {
@@ -241,6 +260,14 @@ std::vector<uint32_t> scale_codes_of(const Format& format, std::span<const int64
   for (size_t line = 0; line < static_cast<size_t>(p.scale_lines) && per_line > 0; ++line)
     read_codes(planes.scales.data() + line * static_cast<size_t>(p.scale_line_bytes), format.scale.bits, 0,
                {codes.data() + line * per_line, per_line});
+  return codes;
+}
+
+std::vector<uint32_t> outer_codes_of(const Format& format, std::span<const int64_t> shape, const PlaneView& planes) {
+  check_planes(format, shape, planes);
+  if (!is_two_level(format)) return {};
+  std::vector<uint32_t> codes(planes.global.size() / 2);
+  read_codes(planes.global.data(), 16, 0, codes);
   return codes;
 }
 

@@ -6,6 +6,7 @@
 
 #include "base/philox.h"
 #include "base/threads.h"
+#include "formats/format_string.h"
 #include "formats/packed.h"
 #include "formats/scale.h"
 #include "formats/zero_points.h"
@@ -30,6 +31,7 @@ Cell scale_text(const Format& format) {
   const std::string_view kind = format.scale_kind->name;
   if (kind == "pow2") return fmt::format("2^k in {} bits", format.scale.bits);
   const std::string levels = is_residual(format) ? fmt::format("{} x ", scales_per_group(format)) : "";
+  if (is_two_level(format)) return fmt::format("{} x fp16", scale_type_name(format.scale.type));
   std::string text = levels + std::string(kind);
   const char* const stored = format.scale.type == ScaleType::bf16 ? "bf16" : "fp16";
   if (format.scale.type != ScaleType::f32) text.replace(text.find("f32"), 3, stored);
@@ -146,7 +148,8 @@ CastResult cast_through(const std::string& text, const Tensor& tensor) {
   if (format.scale.bits > 0) result.scales = list(scale_codes_of(format, tensor.shape(), view), format.scale.bits);
   const std::vector<uint32_t> zeros = zero_points_of(format, view);
   if (!zeros.empty()) result.zero_points = list(zeros, format.element.bits);
-  if (!planes.global.empty()) std::memcpy(&result.global_scale.emplace(), planes.global.data(), sizeof(float));
+  if (format.scale_kind->global && !planes.global.empty())
+    std::memcpy(&result.global_scale.emplace(), planes.global.data(), sizeof(float));
   return result;
 }
 

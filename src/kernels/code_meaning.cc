@@ -93,7 +93,7 @@ float value_in_group(const CodeMeaning& m, uint32_t code, double number, std::sp
 }
 
 // Whether the format's own rule for a value in its group gives what m says of it: tried for codes of the whole range
-// under a few scales and zero points. A kind without such a rule multiplies.
+// under a few scales and zero points. A kind without such a rule multiplies, and adds a minimum.
 bool means_so_in_groups(const CodeMeaning& m, const Format& format) {
   if (!format.scale_kind->restore) return true;
   const Expr code = Expr::arg(0, Scalar::u32);
@@ -148,6 +148,7 @@ ScaleMeaning::By find_scale(ScaleMeaning& s, const Format& format) {
   if (s.bits > 8) return By::unknown;
   const std::vector<double> values = scale_values(format);
   s.values.assign(values.begin(), values.end());
+  if (is_two_level(format)) return By::integer;
   s.powers_of_two = std::ranges::all_of(values, [](double v) { return std::isnan(v) || is_power_of_two(v); });
   const bool in_range = std::ranges::all_of(values, [](double v) { return !(v < 0x1p-127) && !(v > 0x1p127); });
   if (s.powers_of_two && in_range) return By::power_of_two;
@@ -159,7 +160,9 @@ CodeMeaning find_meaning(const Format& format) {
   m.bits = format.element.bits;
   if (is_fake_only(format)) return m;
   m.levels = std::max(1, scales_per_group(format));
-  m.has_global = plane_bytes(format, std::vector<int64_t>{1, 1}).global > 0;
+  m.two_level = is_two_level(format);
+  m.minimum_sign = format.scale_kind->minimum_sign;
+  m.has_global = !m.two_level && plane_bytes(format, std::vector<int64_t>{1, 1}).global > 0;
   m.zero_point_bytes = zero_point_bytes(format);
   if (is_residual(format)) m.by = By::signs;
   else find_numbers(m, format);

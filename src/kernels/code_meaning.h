@@ -16,6 +16,7 @@ struct ScaleMeaning {
   enum class By : uint8_t {
     none,
     code,          // what the format's expression of a value reads: CodeMeaning::By::group_expression
+    integer,       // up to 8 bits: one of `values`, times the f16 of its super-block (CodeMeaning::two_level)
     power_of_two,  // up to 8 bits: 2^-127 to 2^127, or NaN
     minifloat,     // 8 bits: unit * the f32 whose exponent and mantissa they are; 0x7f and 0xff are NaN
     f16,
@@ -53,8 +54,11 @@ struct CodeMeaning {
   uint32_t nan_from = kNone;     // minifloat: magnitudes from here on are NaN
 
   ScaleMeaning scale;
-  int levels = 1;            // scales of a group
-  bool has_global = false;   // every scale is multiplied by a number of the tensor
+  int levels = 1;           // scales of a group
+  bool has_global = false;  // every scale is multiplied by a number of the tensor
+  bool two_level = false;   // every scale is multiplied by one of its super-block (PackedLayout::super_of)
+  // A value is that of the code * the first scale, plus (1) or minus (-1) the second, rounded once. 0: there is none.
+  int minimum_sign = 0;
   int zero_point_bytes = 0;  // 0: none; else a value is (that of the code - zero point) * scale
 };
 

@@ -12,7 +12,8 @@ std::optional<HeadRows> head_rows(const Format& format, int64_t heads, int64_t c
   constexpr int64_t kVector = 16;  // columns that are read at once start and end in one group
   const Geometry& g = format.geometry;
   const bool by_groups = g.kind == Geometry::Kind::group && (g.axis == -1 || g.axis == 2);
-  if (is_plain_float(format) || is_fake_only(format) || is_residual(format) || format.scale_kind->global) return {};
+  if (is_plain_float(format) || is_fake_only(format) || scales_per_group(format) > 1) return {};
+  if (format.scale_kind->global || is_two_level(format)) return {};
   if (!by_groups && g.kind != Geometry::Kind::none) return {};
   const int64_t row = checked_mul(heads, columns);
   if (columns * format.element.bits % 8 != 0) return {};

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/error.h"
+#include "formats/packed.h"
 #include "formats/scale.h"
 
 namespace hone {
@@ -47,8 +48,8 @@ std::string PageRows::fault() const {
 void expect_rows_alone(const Format& format) {
   const Geometry& g = format.geometry;
   const bool by_groups = g.kind == Geometry::Kind::group && g.axis == -1;
-  if ((by_groups || (g.kind == Geometry::Kind::none && format.element.bits % 8 == 0)) && !is_residual(format) &&
-      !format.scale_kind->global)
+  if ((by_groups || (g.kind == Geometry::Kind::none && format.element.bits % 8 == 0)) &&
+      scales_per_group(format) <= 1 && !format.scale_kind->global && !is_two_level(format))
     return;
   fail("{} has scales that rows share; accepted: groups along the last axis, e.g. mxint8", to_string(format));
 }

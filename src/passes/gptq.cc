@@ -221,7 +221,7 @@ Planes pack_gptq(const Format& format, std::span<const int64_t> shape, std::span
     };
     parallel_chunks((rows + kRows - 1) / kRows, 1, hardware_threads(), tiles);
   }
-  return planes_of(format, shape, codes, scales.codes, scales.zero_points, scales.global);
+  return planes_of(format, shape, codes, scales.codes, scales.zero_points, scales.global, scales.outer_codes);
 }
 
 }  // namespace hone

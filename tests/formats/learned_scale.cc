@@ -125,6 +125,9 @@ TEST(LearnedScale, IsRefusedWithTheReasonWhereAFormatHasNone) {
   for (const char* name : {"binary.channel", "ternary.channel", "rsign2"})
     EXPECT_THAT(no_learned_scale(parse_format(name)), HasSubstr("a mean of magnitudes")) << name;
   EXPECT_THAT(no_learned_scale(parse_format("bfp8.compat=mase")), HasSubstr("another program"));
+  for (const char* name : {"uint4.g32.s=fp16.m=fp16", "uint4.g32.s=u6.m=u6", "int6.g16.s=i8", "iq4_nl.s=i6"})
+    EXPECT_THAT(no_learned_scale(parse_format(name)), HasSubstr("beside others")) << name;
+  EXPECT_THAT(no_learned_scale(parse_format("iq4_nl")), HasSubstr("has a sign"));
 }
 
 }  // namespace

@@ -92,10 +92,26 @@ TEST(SignalToNoise, IsThatOfTheTableWithin0Point3Db) {
 }
 
 TEST(NominalBits, CountScalesAndZeroPoints) {
-  const std::pair<const char*, double> table[] = {{"fp32", 32},       {"bf16", 16},     {"fp8_e4m3.channel", 8},
-                                                  {"int8", 8},        {"int8.g32", 9},  {"int4.g128", 4.25},
-                                                  {"int3.g16", 5},    {"mxint8", 8.25}, {"uint4.g32.asym", 5.25},
-                                                  {"mxfp4.g16", 4.5}, {"int4.g2x8", 6}, {"minifloat_e3m4", 8}};
+  const std::pair<const char*, double> table[] = {{"fp32", 32},
+                                                  {"bf16", 16},
+                                                  {"fp8_e4m3.channel", 8},
+                                                  {"int8", 8},
+                                                  {"int8.g32", 9},
+                                                  {"int4.g128", 4.25},
+                                                  {"int3.g16", 5},
+                                                  {"mxint8", 8.25},
+                                                  {"uint4.g32.asym", 5.25},
+                                                  {"mxfp4.g16", 4.5},
+                                                  {"int4.g2x8", 6},
+                                                  {"minifloat_e3m4", 8},
+                                                  {"uint4.g32.s=fp16.m=fp16", 5},
+                                                  {"uint2.g16.s=u4.m=u4", 2.625},
+                                                  {"int3.g16.s=i6", 3.4375},
+                                                  {"uint4.g32.s=u6.m=u6", 4.5},
+                                                  {"uint5.g32.s=u6.m=u6", 5.5},
+                                                  {"int6.g16.s=i8", 6.5625},
+                                                  {"iq4_nl.s=fp16", 4.5},
+                                                  {"iq4_nl.s=i6", 4.25}};
   for (const auto& [format, bits] : table) EXPECT_EQ(nominal_bits(parse_format(format)), bits) << format;
 }
 

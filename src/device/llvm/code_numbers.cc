@@ -46,7 +46,10 @@ Value* CodeNumbers::value(Value* codes, const Group& group) {
     return emit_program(e_, program_, args, nullptr)[0];
   }
   Value* x = number(codes, group.zero, group.unit_in_scale);
-  return group.scales.empty() ? x : e_.b.CreateFMul(x, group.scales[0]);
+  if (group.scales.empty()) return x;
+  x = e_.b.CreateFMul(x, group.scales[0]);  // exact where there is a minimum
+  if (m_.minimum_sign == 0) return x;
+  return m_.minimum_sign > 0 ? e_.b.CreateFAdd(x, group.scales[1]) : e_.b.CreateFSub(x, group.scales[1]);
 }
 
 Value* CodeNumbers::number(Value* codes, Value* zero, bool unit_in_scale) {

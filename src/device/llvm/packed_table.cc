@@ -55,6 +55,7 @@ void PackedTable::bind(const KernelFrame& frame) {
   using A = GatherArgs;
   codes_ = e_.pointer<&A::table>(frame), scales_ = e_.pointer<&A::scales>(frame);
   zeros_ = e_.pointer<&A::zero_points>(frame);
+  if (meaning_.two_level) outer_ = e_.pointer<&A::global_scale>(frame);
   if (meaning_.has_global) global_ = e_.load_broadcast(DType::f32, e_.pointer<&A::global_scale>(frame));
 }
 
@@ -99,11 +100,23 @@ Value* PackedTable::group_of(Value* row, Value* column) {
 
 Value* PackedTable::scale_code(Value* group, int level) {
   const int64_t per_line = std::max<int64_t>(1, layout_.packed.groups_per_line);
-  const int bits = meaning_.scale.bits;
   Value* line = e_.b.CreateUDiv(group, e_.num(per_line));
-  Value* index = e_.times(e_.b.CreateURem(group, e_.num(per_line)), meaning_.levels);
-  Value* bit = e_.b.CreateAdd(e_.times(line, layout_.packed.scale_line_bytes * 8), e_.times(index, bits));
-  return fetch(scales_, e_.b.CreateAdd(bit, e_.num(level * bits)), bits);
+  Value* in_line = scale_bit(e_.b.CreateURem(group, e_.num(per_line)), level);
+  return fetch(scales_, e_.b.CreateAdd(e_.times(line, layout_.packed.scale_line_bytes * 8), in_line),
+               meaning_.scale.bits);
+}
+
+Value* PackedTable::scale_bit(Value* group_in_line, int level) {
+  const int bits = meaning_.scale.bits;
+  return e_.b.CreateAdd(e_.times(group_in_line, int64_t{meaning_.levels} * bits), e_.num(level * bits));
+}
+
+Value* PackedTable::outer_code(Value* group, int level) {
+  const PackedLayout& p = layout_.packed;
+  Value* line = e_.b.CreateUDiv(group, e_.num(p.groups_per_line));
+  Value* in_line = e_.b.CreateUDiv(e_.b.CreateURem(group, e_.num(p.groups_per_line)), e_.num(p.groups_per_super));
+  Value* index = e_.times(e_.b.CreateAdd(e_.times(line, p.supers_per_line), in_line), meaning_.levels);
+  return fetch(outer_, e_.times(e_.b.CreateAdd(index, e_.num(level)), 16), 16);
 }
 
 Value* PackedTable::zero_code(Value* group) {
@@ -125,6 +138,10 @@ Value* PackedTable::fetch(Value* plane, Value* bit, int bits) {
 }
 
 Value* PackedTable::of_tensor(Value* scale) { return global_ ? e_.b.CreateFMul(scale, global_) : scale; }
+
+Value* PackedTable::times_outer(Value* scale, Value* codes) {
+  return e_.b.CreateFMul(scale, e_.widen(DType::f16, e_.b.CreateTrunc(codes, e_.vec(e_.i16))));
+}
 
 Value* PackedTable::scale_of(Value* codes) {
   using By = ScaleMeaning::By;

@@ -38,12 +38,17 @@ class PackedTable {
   llvm::Value* group_of(llvm::Value* row, llvm::Value* column);
   llvm::Value* scale_code(llvm::Value* group, int level);
   llvm::Value* zero_code(llvm::Value* group);
+  llvm::Value* outer_code(llvm::Value* group,
+                          int level);  // of the group's super-block (CodeMeaning::two_level): an f16
+  // The bit of a group's scale from that of the first one of its line on.
+  llvm::Value* scale_bit(llvm::Value* group_in_line, int level);
   // `bits` bits of a plane from `bit` on, as an i32; no byte but those they lie in is read.
   llvm::Value* fetch(llvm::Value* plane, llvm::Value* bit, int bits);
 
   // What elements are multiplied by, from the codes of scales in lanes (By::code: the codes).
   llvm::Value* scale_of(llvm::Value* codes);
   llvm::Value* of_tensor(llvm::Value* scale);  // times the number of the tensor, where there is one
+  llvm::Value* times_outer(llvm::Value* scale, llvm::Value* codes);  // times what outer codes in lanes stand for
 
  private:
   Emitter& e_;
@@ -52,7 +57,7 @@ class PackedTable {
   const CodeMeaning& meaning_;
   CodeNumbers numbers_;
   const RowLayout layout_;
-  llvm::Value *codes_ = nullptr, *scales_ = nullptr, *zeros_ = nullptr, *global_ = nullptr;
+  llvm::Value *codes_ = nullptr, *scales_ = nullptr, *zeros_ = nullptr, *global_ = nullptr, *outer_ = nullptr;
 };
 
 }  // namespace hone

@@ -63,7 +63,12 @@ class RowDecoder {
     Value* first = e_.times(row, layout_.groups_from_row);
     const auto group = [&](Value* g, int64_t count) {
       Values scales;
-      if (scale_bits_) scales = {one_scale(e_.b.CreateAdd(scale_bit, e_.times(g, scale_bits_)))};
+      for (int level = 0; level < meaning_.levels && scale_bits_; ++level) {
+        Value* scale = one_scale(e_.b.CreateAdd(scale_bit, table_.scale_bit(g, level)));
+        if (meaning_.two_level)
+          scale = table_.times_outer(scale, e_.splat(table_.outer_code(e_.b.CreateAdd(first, g), level)));
+        scales.push_back(scale);
+      }
       Value* zero = zero_bytes_ ? e_.splat(table_.zero_code(e_.b.CreateAdd(first, g))) : nullptr;
       decode_group(e_.at(codes, e_.times(g, layout_.group * bits_ / 8)), group_of(scales, zero),
                    e_.at(destination, e_.times(g, layout_.group * size_bytes(plan_.result))), count);
@@ -99,19 +104,27 @@ class RowDecoder {
   // --- each element by itself ----------------------------------------------------------------------------------------
   void elements(Value* row, Value* destination) {
     const int levels = meaning_.levels;
-    Value *codes = e_.stack(e_.v_i32, 1), *zeros = e_.stack(e_.v_i32, 1), *scales = e_.stack(e_.v_i32, levels);
+    Value *codes = e_.stack(e_.v_i32, 1), *zeros = e_.stack(e_.v_i32, 1), *scales = e_.stack(e_.v_i32, levels),
+          *outers = e_.stack(e_.v_i32, levels);
     vectors(plan_.columns, [&](Value* i, int64_t count) {
       e_.loop(e_.num(0), e_.num(count), 1, {}, [&](Value* lane, const Values&) {
         Value *c = e_.b.CreateAdd(i, lane), *group = table_.group_of(row, c), *slot = e_.times(lane, 4);
         e_.store(table_.code(row, c), e_.at(codes, slot), 4);
         if (zero_bytes_) e_.store(table_.zero_code(group), e_.at(zeros, slot), 4);
-        for (int level = 0; level < levels && scale_bits_; ++level)
-          e_.store(table_.scale_code(group, level), e_.at(e_.at(scales, level * e_.lanes * 4), slot), 4);
+        for (int level = 0; level < levels && scale_bits_; ++level) {
+          const int64_t place = int64_t{level} * e_.lanes * 4;
+          e_.store(table_.scale_code(group, level), e_.at(e_.at(scales, place), slot), 4);
+          if (meaning_.two_level) e_.store(table_.outer_code(group, level), e_.at(e_.at(outers, place), slot), 4);
+        }
         return Values{};
       });
       Values of_group;
-      for (int level = 0; level < levels && scale_bits_; ++level)
-        of_group.push_back(table_.scale_of(e_.load(e_.v_i32, e_.at(scales, level * e_.lanes * 4))));
+      for (int level = 0; level < levels && scale_bits_; ++level) {
+        const int64_t place = int64_t{level} * e_.lanes * 4;
+        Value* scale = table_.scale_of(e_.load(e_.v_i32, e_.at(scales, place)));
+        if (meaning_.two_level) scale = table_.times_outer(scale, e_.load(e_.v_i32, e_.at(outers, place)));
+        of_group.push_back(scale);
+      }
       Value* zero = zero_bytes_ ? e_.load(e_.v_i32, zeros) : nullptr;
       store(e_.load(e_.v_i32, codes), group_of(of_group, zero), destination, i, count);
     });

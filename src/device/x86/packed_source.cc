@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "base/float_bits.h"
 #include "device/x86/code_reader.h"
 
 namespace hone {
@@ -97,6 +98,13 @@ int64_t PackedSource::row_of(int64_t slot, int64_t row0) const {
   return s_.slots == 1 ? row0 : std::max(row0, (row0 / grid_.rows + slot) * grid_.rows);
 }
 
+float PackedSource::two_level_scale(uint32_t code, int64_t group, int64_t level) const {
+  const int64_t place = layout_.super_of(std::min(group, layout_.groups - 1)) * c_.levels + level;
+  uint16_t outer;
+  std::memcpy(&outer, planes_.global.data() + place * 2, sizeof outer);
+  return c_.scale.values[code] * f16_to_f32(outer);
+}
+
 // Products with the infinity that decoders make of E8M0's NaN are NaN when every code is 0.
 bool PackedSource::is_nan(uint32_t scale_code) const {
   return c_.scale.by == ScaleMeaning::By::power_of_two && c_.scale_recode[scale_code] == 255 && c_.zero_code >= 0;
@@ -111,7 +119,9 @@ void PackedSource::store_scales(int64_t row0, const Scratch& scratch, std::byte*
       const uint32_t code = scratch.scale_codes[static_cast<size_t>(slot * scales_ + i)];
       std::byte* to =
           out + i / c_.levels * s_.scale_row_bytes() + i % c_.levels * s_.level_bytes() + slot * c_.scale_bytes();
-      if (!c_.scale_recode.empty()) *to = std::byte{c_.scale_recode[code]};
+      const float of_levels = c_.two_level ? two_level_scale(code, first + i / c_.levels * stride, i % c_.levels) : 0;
+      if (c_.two_level) std::memcpy(to, &of_levels, sizeof of_levels);
+      else if (!c_.scale_recode.empty()) *to = std::byte{c_.scale_recode[code]};
       else std::memcpy(to, &code, static_cast<size_t>(c_.scale_bytes()));
     }
     const auto zero_bytes = static_cast<size_t>(c_.zero_point_bytes);

@@ -43,6 +43,7 @@ class PackedSource {
   void read_scales(int64_t row, std::span<uint32_t> codes) const;
   int64_t slot_of(int64_t row, int64_t row0) const;
   int64_t row_of(int64_t slot, int64_t row0) const;
+  float two_level_scale(uint32_t code, int64_t group, int64_t level) const;
   bool is_nan(uint32_t scale_code) const;
   void store_scales(int64_t row0, const Scratch& scratch, std::byte* out) const;
 

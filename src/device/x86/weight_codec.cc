@@ -87,7 +87,7 @@ void choose_codes(WeightCodec& c, const X86Target& target) {
   if (c.bits > 8) return;
   if (c.stored_bits < 8) c.order = WeightCodec::Order::halves;
   c.recode = identity(size_t{1} << c.bits);
-  c.pairs = c.exact_in_bf16;
+  c.pairs = c.exact_in_bf16 && c.minimum_sign == 0;
   if (c.by < By::expression) choose_decode(c, target);
   const auto zero = std::ranges::find_if(c.values, [](float v) { return bits_of(v) == 0; });
   if (zero != c.values.end()) c.zero_code = c.recode[static_cast<size_t>(zero - c.values.begin())];
@@ -95,6 +95,7 @@ void choose_codes(WeightCodec& c, const X86Target& target) {
 
 void choose_scales(WeightCodec& c) {
   const std::vector<float>& scales = c.scale.values;
+  if (c.two_level) c.scale.by = ScaleMeaning::By::f32, c.scale.bits = 32;  // laid out as what they come to
   if (c.scale.by == ScaleMeaning::By::power_of_two) {
     for (float v : scales) c.scale_recode.push_back(static_cast<uint8_t>(std::isnan(v) ? 255 : std::ilogb(v) + 127));
     c.folds_into_pairs = true;

@@ -29,7 +29,7 @@ struct WeightCodec : CodeMeaning {
   int zero_code = -1;           // stored code of value 0 (-1: none)
   float lone_value = 0;         // mirrored: value of stored code 0x80 when it is not -0 (0: it is)
   // Cheap enough to be done again for each strip of a few rows.
-  bool decodes_in_loop() const { return decode != Decode::lanes || by <= By::table; }
+  bool decodes_in_loop() const { return minimum_sign == 0 && (decode != Decode::lanes || by <= By::table); }
 
   enum class Order : uint8_t {
     natural,     // a 32-bit lane of a plane holds consecutive k, lowest bits first

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <cstring>
 
+#include "base/float_bits.h"
 #include "base/small_float.h"
 #include "formats/zero_points.h"
 #include "io/onnx/data_type.h"
@@ -108,8 +109,10 @@ class PackedConstant {
         format_(*tensor.format()),
         codes_(codes_of(format_, tensor.shape(), tensor.planes())),
         grid_(scale_grid(format_, tensor.shape())) {
-    // ONNX has neither sums of scales nor groups that cross rows.
-    if (format_.element.bits > 16 || is_residual(format_) || format_.geometry.kind == Geometry::Kind::flattened) return;
+    // ONNX has neither sums of scales, nor minimums, nor groups that cross rows.
+    if (format_.element.bits > 16 || scales_per_group(format_) > 1 ||
+        format_.geometry.kind == Geometry::Kind::flattened)
+      return;
     values_ = code_values(format_);
     std::vector<bool> is_used(values_.size(), false);
     for (uint32_t code : codes_) is_used[code] = true;
@@ -145,12 +148,18 @@ class PackedConstant {
   Tensor scales(int exponent) const {
     const std::vector<double> stored =
         scale_values(format_, scale_codes_of(format_, tensor_.shape(), tensor_.planes()));
+    const std::vector<uint32_t> outer = outer_codes_of(format_, tensor_.shape(), tensor_.planes());
+    const PackedLayout layout = packed_layout(format_, tensor_.shape());
     float global = 1;
-    if (tensor_.global().size() > 0) std::memcpy(&global, tensor_.global().bytes().data(), sizeof global);
+    if (outer.empty() && tensor_.global().size() > 0)
+      std::memcpy(&global, tensor_.global().bytes().data(), sizeof global);
     std::vector<float> values;
     for (int64_t group : grid_.groups) {
       const double scale = stored.empty() ? 1 : stored[static_cast<size_t>(group)];
-      values.push_back(std::ldexp(static_cast<float>(scale * global), exponent));
+      const float of_group =
+          outer.empty() ? global
+                        : f16_to_f32(static_cast<uint16_t>(outer[static_cast<size_t>(layout.super_of(group))]));
+      values.push_back(std::ldexp(static_cast<float>(scale * of_group), exponent));
     }
     return Tensor::of<float>(grid_.shape, values);
   }

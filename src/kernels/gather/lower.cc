@@ -16,7 +16,8 @@ Support packed_table(const TensorType& type, const Shape& shape, const Dim& rows
   const bool by_groups = g.kind == Geometry::Kind::group && (g.axis == -1 || g.axis == std::ssize(shape) - 1);
   if (shape.size() != 2) {
     const bool whole = by_groups && shape.back().is_constant() && g.columns > 0 &&
-                       shape.back().constant() % g.columns == 0 && g.columns * format.element.bits % 8 == 0;
+                       shape.back().constant() % g.columns == 0 && g.columns * format.element.bits % 8 == 0 &&
+                       (!is_two_level(format) || shape.back().constant() % kSuperBlock == 0);
     if (!whole) return {"a packed table of other than 2 dimensions whose groups end inside a row"};
     Format matrix = format;
     matrix.geometry.axis = -1;

@@ -1,6 +1,7 @@
 #include "kernels/quantize/spans.h"
 
 #include "formats/packed.h"
+#include "formats/scale.h"
 #include "kernels/quantize/programs.h"
 
 namespace hone {
@@ -27,6 +28,9 @@ QuantizeSpans quantize_spans(const Format& format) {
 }
 
 Support quantize_support(const Format& format) {
+  if (is_two_level(format)) return {fmt::format("{} has scales of scales", to_string(format))};
+  if (zero_needs_another_code(format) && !is_residual(format))
+    return {fmt::format("{} has padding that is not what zero is rounded to", to_string(format))};
   if (format.geometry.kind == Kind::tile) return {fmt::format("{} has tiles of scales", to_string(format))};
   if (quantize_spans(format) == QuantizeSpans::whole && quantize_programs(format).scales.size() > 1)
     return {fmt::format("{} compares scales over a whole tensor", to_string(format))};
