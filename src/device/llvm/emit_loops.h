@@ -79,6 +79,30 @@ void Emitter::when(llvm::Value* condition, Then then) {
   b.SetInsertPoint(after);
 }
 
+template <class Then, class Else>
+Values Emitter::choose(llvm::Value* condition, Then then, Else otherwise) {
+  llvm::Function* function = b.GetInsertBlock()->getParent();
+  llvm::BasicBlock* blocks[2] = {llvm::BasicBlock::Create(context, "then", function),
+                                 llvm::BasicBlock::Create(context, "else", function)};
+  llvm::BasicBlock* after = llvm::BasicBlock::Create(context, "after", function);
+  b.CreateCondBr(condition, blocks[0], blocks[1]);
+  Values made[2];
+  for (int i = 0; i < 2; ++i) {
+    b.SetInsertPoint(blocks[i]);
+    made[i] = i == 0 ? then() : otherwise();
+    blocks[i] = b.GetInsertBlock();
+    b.CreateBr(after);
+  }
+  b.SetInsertPoint(after);
+  Values out;
+  for (size_t k = 0; k < made[0].size(); ++k) {
+    llvm::PHINode* merged = b.CreatePHI(made[0][k]->getType(), 2);
+    for (int i = 0; i < 2; ++i) merged->addIncoming(made[i][k], blocks[i]);
+    out.push_back(merged);
+  }
+  return out;
+}
+
 template <class Combine>
 llvm::Value* Emitter::reduce(llvm::Value* vector, Combine combine) {
   unsigned count = llvm::cast<llvm::FixedVectorType>(vector->getType())->getNumElements();

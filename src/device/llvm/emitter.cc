@@ -89,7 +89,8 @@ llvm::Value* Emitter::stack(llvm::Type* type, int64_t count, int alignment) {
 }
 
 llvm::Value* Emitter::load(llvm::Type* type, llvm::Value* pointer, int alignment) {
-  return b.CreateAlignedLoad(type, pointer, llvm::Align(static_cast<uint64_t>(alignment)));
+  return b.CreateAlignedLoad(type, pointer,
+                             llvm::Align(static_cast<uint64_t>(alignment ? alignment : least_alignment(type))));
 }
 
 void Emitter::prefetch(llvm::Value* pointer) {
@@ -105,6 +106,7 @@ void Emitter::prefetch_to_write(llvm::Value* pointer) {
 }
 
 void Emitter::store(llvm::Value* value, llvm::Value* pointer, int alignment) {
+  if (!alignment) alignment = least_alignment(value->getType());
   b.CreateAlignedStore(value, pointer, llvm::Align(static_cast<uint64_t>(alignment)));
 }
 

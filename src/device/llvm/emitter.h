@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "device/args.h"
+#include "expr/expr.h"
 #include "ir/type.h"
 
 namespace hone {
@@ -47,12 +48,13 @@ class Emitter {
   llvm::Constant* c_i32(uint32_t value) const { return llvm::ConstantInt::get(v_i32, value); }
   llvm::Constant* words(std::span<const uint16_t> values) const;  // constant vectors
   llvm::Constant* bytes(std::span<const uint8_t> values) const;
-  llvm::Constant* lane_numbers(llvm::Type* element) const;                 // 0, 1, 2, … lanes-1
-  llvm::GlobalVariable* table(llvm::Constant* value, int alignment = 64);  // a private constant in the module
+  llvm::Constant* lane_numbers(llvm::Type* element) const;                         // 0, 1, 2, … lanes-1
+  virtual llvm::GlobalVariable* table(llvm::Constant* value, int alignment = 64);  // a private constant in the module
 
   // Functions. A hot loop belongs in a function of its own, or loop-invariant constants of its surroundings are parked
   // in its registers; `local_function` makes one that is not inlined (all code generation is without IR passes).
-  KernelFrame begin_kernel(const std::string& symbol, bool external = true);  // leaves the builder in its entry block
+  virtual KernelFrame begin_kernel(const std::string& symbol,
+                                   bool external = true);  // leaves the builder in its entry block
   llvm::Function* begin_function(const std::string& symbol, llvm::Type* result, std::span<llvm::Type* const> params,
                                  bool external);
   void end_function() { b.CreateRetVoid(); }
@@ -65,9 +67,9 @@ class Emitter {
   llvm::Value* size(const KernelFrame& frame, int i = 0) {
     return kernel_dim(frame, place_of<Member> + i);
   }
-  llvm::Value* kernel_pointer(const KernelFrame& frame, int index);         // KernelArgs::pointers[index]
-  llvm::Value* kernel_dim(const KernelFrame& frame, int index);             // KernelArgs::dims[index]
-  llvm::Value* stack(llvm::Type* type, int64_t count, int alignment = 64);  // alloca in the entry block
+  virtual llvm::Value* kernel_pointer(const KernelFrame& frame, int index);  // KernelArgs::pointers[index]
+  llvm::Value* kernel_dim(const KernelFrame& frame, int index);              // KernelArgs::dims[index]
+  llvm::Value* stack(llvm::Type* type, int64_t count, int alignment = 64);   // alloca in the entry block
 
   // Addresses, in bytes; loads and stores.
   llvm::Value* at(llvm::Value* pointer, llvm::Value* byte_offset) { return b.CreateGEP(i8, pointer, byte_offset); }
@@ -84,10 +86,11 @@ class Emitter {
   // Of signed numbers; constants stay constants.
   llvm::Value* smaller(llvm::Value* x, llvm::Value* y) { return b.CreateSelect(b.CreateICmpSLT(x, y), x, y); }
   llvm::Value* larger(llvm::Value* x, llvm::Value* y) { return b.CreateSelect(b.CreateICmpSGT(x, y), x, y); }
-  llvm::Value* load(llvm::Type* type, llvm::Value* pointer, int alignment = 1);
-  void store(llvm::Value* value, llvm::Value* pointer, int alignment = 1);
-  void prefetch(llvm::Value* pointer);           // the line into the second-level cache, to be read; any address
-  void prefetch_to_write(llvm::Value* pointer);  // into the first
+  // Alignment 0: what values of the type have when nobody says more.
+  llvm::Value* load(llvm::Type* type, llvm::Value* pointer, int alignment = 0);
+  void store(llvm::Value* value, llvm::Value* pointer, int alignment = 0);
+  virtual void prefetch(llvm::Value* pointer);  // the line into the second-level cache, to be read; any address
+  virtual void prefetch_to_write(llvm::Value* pointer);  // into the first
   llvm::Value* as(llvm::Value* value, llvm::Type* type) { return b.CreateBitCast(value, type); }
   llvm::Value* splat(llvm::Value* scalar) { return b.CreateVectorSplat(static_cast<unsigned>(lanes), scalar); }
   llvm::Value* call(llvm::Intrinsic::ID id, std::span<llvm::Type* const> overloads,
@@ -96,21 +99,22 @@ class Emitter {
 
   // Lanes in use. A null mask means all.
   llvm::Value* tail_mask(llvm::Value* count);  // lane < count
-  llvm::Value* masked_load(llvm::Type* type, llvm::Value* pointer,
-                           llvm::Value* mask);  // idle lanes read 0; nothing behind is touched
-  void masked_store(llvm::Value* value, llvm::Value* pointer, llvm::Value* mask);
+  virtual llvm::Value* masked_load(llvm::Type* type, llvm::Value* pointer,
+                                   llvm::Value* mask);  // idle lanes read 0; nothing behind is touched
+  virtual void masked_store(llvm::Value* value, llvm::Value* pointer, llvm::Value* mask);
 
   // `lanes` elements of `dtype` at `pointer` as their compute scalar (f16, bf16 -> f32; i8, i16 -> i32; …; boolean ->
   // i1), and back with the rounding of base/float_bits.h; integers wrap. `strided`: elements `byte_stride` (an i64)
   // apart, else next to each other.
   llvm::Value* load_elements(DType dtype, llvm::Value* pointer, llvm::Value* mask = nullptr);
-  llvm::Value* load_strided(DType dtype, llvm::Value* pointer, llvm::Value* byte_stride, llvm::Value* mask = nullptr);
+  virtual llvm::Value* load_strided(DType dtype, llvm::Value* pointer, llvm::Value* byte_stride,
+                                    llvm::Value* mask = nullptr);
   llvm::Value* load_broadcast(DType dtype, llvm::Value* pointer);  // one element in every lane
   void store_elements(llvm::Value* value, DType dtype, llvm::Value* pointer, llvm::Value* mask = nullptr);
-  llvm::Value* widen(DType dtype, llvm::Value* raw);     // stored bits (any vector length) -> compute scalar
-  llvm::Value* narrow(DType dtype, llvm::Value* value);  // and back
-  llvm::Type* scalar_type(Scalar type) const;            // f32 … i64, i1 for boolean
-  llvm::Type* memory_type(DType dtype) const;            // of one stored element
+  llvm::Value* widen(DType dtype, llvm::Value* raw);             // stored bits (any vector length) -> compute scalar
+  virtual llvm::Value* narrow(DType dtype, llvm::Value* value);  // and back
+  llvm::Type* scalar_type(Scalar type) const;                    // f32 … i64, i1 for boolean
+  llvm::Type* memory_type(DType dtype) const;                    // of one stored element
 
   // Loops. `loop` counts from lo to hi (i64) by `step`, carrying values; body(index, carried) returns the next ones.
   // With `at_least_once` the guard is left out. `walk` also advances byte pointers (strength reduction by hand, since
@@ -129,6 +133,8 @@ class Emitter {
               bool at_least_once = false);
   template <class Then>
   void when(llvm::Value* condition, Then then);  // if (condition) then();
+  template <class Then, class Else>
+  Values choose(llvm::Value* condition, Then then, Else otherwise);  // what then() or otherwise() gives
 
   // Where machines differ.
   virtual llvm::Value* nearest(llvm::Value* x) = 0;  // i32 of f32: to even, 0 of NaN; |x| is far below 2^31
@@ -143,6 +149,11 @@ class Emitter {
   // Likewise of bytes, in the lowest byte of each lane; the others hold anything. Null where lookup_f32() is as fast.
   virtual llvm::Value* lookup_low_bytes(llvm::Value*, std::span<const uint8_t>) { return nullptr; }
 
+  // sin or cos of f32 from 2^15 on, where more bits of pi are needed. Null: by the C library, lane by lane.
+  virtual llvm::Value* far_sin_cos(ExprOp, llvm::Value*) { return nullptr; }
+  // What code of the module needs beside CodeMachine::features, in LLVM's words.
+  virtual std::string needed_features() const { return {}; }
+
   // Sums, maxima and minima over the lanes in a fixed tree: halves are combined until one element is left.
   template <class Combine>
   llvm::Value* reduce(llvm::Value* vector, Combine combine);
@@ -150,6 +161,7 @@ class Emitter {
  protected:
   llvm::Value* gather_f32(llvm::Value* index, std::span<const float> table);  // from memory; index below table.size()
   virtual void describe_machine(llvm::Function&) {}                           // attributes of every function
+  virtual int least_alignment(llvm::Type*) const { return 1; }
 };
 
 // Marks a function around those that work: registers spilled there cost little and are no reason for a smaller tile.

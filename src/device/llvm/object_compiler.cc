@@ -8,6 +8,7 @@
 #include <llvm/Support/CommandLine.h>
 #include <llvm/Target/TargetMachine.h>
 
+#include <map>
 #include <mutex>
 
 #include "base/error.h"
@@ -60,9 +61,10 @@ void note_spill(const llvm::DiagnosticInfo* info, void* spilled) {
 
 }  // namespace
 
-// The passes are set up once for all modules of a compiler: half a millisecond each otherwise.
+// Passes are set up once for all modules of one kind: half a millisecond each otherwise.
 struct Passes {
-  Passes(llvm::TargetMachine& machine, llvm::CodeGenFileType type) : stream(out) {
+  Passes(llvm::TargetMachine& machine, const CodeMachine& described, llvm::CodeGenFileType type) : stream(out) {
+    if (described.add_passes) described.add_passes(manager);
     CHECK(!machine.addPassesToEmitFile(manager, stream, nullptr, type));
   }
   llvm::SmallVector<char, 0> out;
@@ -70,21 +72,46 @@ struct Passes {
   llvm::legacy::PassManager manager;
 };
 
+// What makes code of modules that need the same features.
+struct Backend {
+  Backend(const CodeMachine& described, const std::string& needed, llvm::CodeGenFileType type) {
+    std::string reason, features = described.features;
+    const llvm::Target* target = llvm::TargetRegistry::lookupTarget(described.triple, reason);
+    CHECK(target, "{}", reason);
+    if (!needed.empty()) features += (features.empty() ? "" : ",") + needed;
+    machine.reset(target->createTargetMachine(described.triple, described.cpu, features, llvm::TargetOptions(),
+                                              llvm::Reloc::PIC_, llvm::CodeModel::Small, llvm::CodeGenOptLevel::Default,
+                                              true));
+    CHECK(machine != nullptr);
+    passes = std::make_unique<Passes>(*machine, described, type);
+  }
+  std::unique_ptr<llvm::TargetMachine> machine;
+  std::unique_ptr<Passes> passes;
+};
+using Backends = std::map<std::string, Backend>;  // by the features that they have beside the machine's
+
 struct ObjectCompiler::Impl {
   explicit Impl(CodeMachine m) : described(std::move(m)) {}
 
   const CodeMachine described;
-  std::unique_ptr<llvm::TargetMachine> machine;
-  std::unique_ptr<Passes> to_object;
+  Backends to_object, to_text;
 
-  std::vector<std::string> run(const std::function<void(Emitter&)>& emit, Passes& passes) {
-    std::vector<std::string> spilled;
+  Backend& backend(const std::string& needed, bool text) {
+    Backends& all = text ? to_text : to_object;
+    const auto type = text ? llvm::CodeGenFileType::AssemblyFile : llvm::CodeGenFileType::ObjectFile;
+    const auto found = all.find(needed);
+    return found != all.end() ? found->second : all.try_emplace(needed, described, needed, type).first->second;
+  }
+
+  ObjectCode run(const std::function<void(Emitter&)>& emit, bool text) {
+    ObjectCode code;
     llvm::LLVMContext context;
     context.setDiscardValueNames(true);
-    context.setDiagnosticHandlerCallBack(note_spill, &spilled);
+    context.setDiagnosticHandlerCallBack(note_spill, &code.spilled);
     llvm::Module module("hone", context);
-    module.setDataLayout(machine->createDataLayout());
-    module.setTargetTriple(machine->getTargetTriple().str());
+    const llvm::TargetMachine& any = *backend("", text).machine;
+    module.setDataLayout(any.createDataLayout());
+    module.setTargetTriple(any.getTargetTriple().str());
     const std::unique_ptr<Emitter> emitter = described.make_emitter(module);
     emit(*emitter);
     std::string fault;
@@ -93,40 +120,30 @@ struct ObjectCompiler::Impl {
     for (llvm::Function& function : module)
       if (!function.isDeclaration() && !function.hasFnAttribute("warn-stack-size"))
         function.addFnAttr("warn-stack-size", std::to_string(stack_wanted(function) + kFrameSlackBytes));
+    Passes& passes = *backend(emitter->needed_features(), text).passes;
     passes.out.clear();
     passes.manager.run(module);
-    return spilled;
+    const auto bytes = std::as_bytes(std::span(passes.out));
+    code.bytes.assign(bytes.begin(), bytes.end());
+    return code;
   }
 };
 
 ObjectCompiler::ObjectCompiler(CodeMachine m) : impl_(std::make_unique<Impl>(std::move(m))) {
-  const CodeMachine& described = impl_->described;
-  described.initialise();
+  impl_->described.initialise();
   leave_passes_out();
-  std::string reason;
-  const llvm::Target* target = llvm::TargetRegistry::lookupTarget(described.triple, reason);
-  CHECK(target, "{}", reason);
-  impl_->machine.reset(target->createTargetMachine(described.triple, described.cpu, described.features,
-                                                   llvm::TargetOptions(), llvm::Reloc::PIC_, llvm::CodeModel::Small,
-                                                   llvm::CodeGenOptLevel::Default, true));
-  CHECK(impl_->machine != nullptr);
-  impl_->to_object = std::make_unique<Passes>(*impl_->machine, llvm::CodeGenFileType::ObjectFile);
+  impl_->backend("", impl_->described.text);
 }
 
 ObjectCompiler::~ObjectCompiler() = default;
 
 ObjectCode ObjectCompiler::compile(const std::function<void(Emitter&)>& emit) {
-  ObjectCode code;
-  code.spilled = impl_->run(emit, *impl_->to_object);
-  const auto bytes = std::as_bytes(std::span(impl_->to_object->out));
-  code.bytes.assign(bytes.begin(), bytes.end());
-  return code;
+  return impl_->run(emit, impl_->described.text);
 }
 
 std::string ObjectCompiler::assembly(const std::function<void(Emitter&)>& emit) {
-  Passes passes(*impl_->machine, llvm::CodeGenFileType::AssemblyFile);
-  impl_->run(emit, passes);
-  return {passes.out.data(), passes.out.size()};
+  const ObjectCode code = impl_->run(emit, true);
+  return {reinterpret_cast<const char*>(code.bytes.data()), code.bytes.size()};
 }
 
 std::string llvm_version() { return LLVM_VERSION_STRING; }

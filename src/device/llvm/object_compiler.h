@@ -1,4 +1,4 @@
-// LLVM as a compiler: modules in, object files out, for any machine that LLVM has a back end for.
+// LLVM as a compiler: modules in, object files or assembly out, for any machine that LLVM has a back end for.
 #pragma once
 
 #include <cstddef>
@@ -9,7 +9,10 @@
 
 namespace llvm {
 class Module;
+namespace legacy {
+class PassManagerBase;
 }
+}  // namespace llvm
 
 namespace hone {
 
@@ -20,10 +23,13 @@ struct CodeMachine {
   std::string triple, cpu, features;
   void (*initialise)() = nullptr;  // registers LLVM's back end; called once for each compiler
   std::function<std::unique_ptr<Emitter>(llvm::Module&)> make_emitter;
+  bool text = false;  // code is assembly, which something else makes objects of
+  // Adds passes over what was emitted, before those of code generation. Null: none.
+  void (*add_passes)(llvm::legacy::PassManagerBase&) = nullptr;
 };
 
 struct ObjectCode {
-  std::vector<std::byte> bytes;
+  std::vector<std::byte> bytes;      // an object file, or text without an end
   std::vector<std::string> spilled;  // functions whose stack frame is larger than what they allocate themselves
 };
 

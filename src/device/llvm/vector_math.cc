@@ -227,6 +227,7 @@ Value* sin_cos_f32(Emitter& e, ExprOp op, Value* x) {
   Value* chosen = e.b.CreateSelect(odd, cosine, sine);
   Value* fast = e.as(e.b.CreateXor(e.as(chosen, e.v_i32), sign), e.v_f32);
   Value* beyond = e.b.CreateFCmpOGE(e.b.CreateUnaryIntrinsic(Intrinsic::fabs, x), e.c_f32(0x1p15));
+  if (Value* far = e.far_sin_cos(op, x)) return e.b.CreateSelect(beyond, far, fast);
   Value* slot = e.stack(e.f32, e.lanes);
   e.store(fast, slot, 64);
   e.when(e.b.CreateOrReduce(beyond), [&] {
