@@ -16,8 +16,8 @@ class Operand {
   virtual Place place(llvm::Value* row, llvm::Value* k) = 0;  // i32
 
   DType dtype = DType::f32;
-  bool by_columns = false;        // elements of one k lie together, else those of one row
-  llvm::Value* safe = nullptr;    // the address of an element that is there, aligned as `whole` says
+  bool by_columns = false;      // elements of one k lie together, else those of one row
+  llvm::Value* safe = nullptr;  // the address of an element that is there, aligned as `whole` says
   // i1: whether 16 bytes that begin at a multiple of so many elements are aligned, and are elements of the operand all
   // or none. Null: they are not.
   llvm::Value* whole = nullptr;

@@ -40,7 +40,8 @@ constexpr CudaTile kFloatTiles[] = {{.warps_m = 2, .warps_n = 2, .row_tiles = 2,
 }  // namespace
 
 CudaProducts cuda_products(const GemmPlan& plan, const CudaTarget& target) {
-  const bool fits = plan.w_format.empty() ? plan.w == DType::bf16 : multiplies_as_bf16(parse_format(plan.w_format), plan.k);
+  const bool fits =
+      plan.w_format.empty() ? plan.w == DType::bf16 : multiplies_as_bf16(parse_format(plan.w_format), plan.k);
   return target.has_bf16() && plan.a == DType::bf16 && fits ? CudaProducts::bf16 : CudaProducts::f32;
 }
 
@@ -98,13 +99,15 @@ std::string describe_gemm(const CudaGemmPlan& plan, const CudaTarget& target) {
   const std::string weights =
       !is_prepacked(plan) ? fmt::format("{} right operand in shared memory", type)
       : s.pairs()
-          ? fmt::format("{} weights, 16 x 64 a warp, decoded in registers (lane l: columns l/4 + 8j, k 16s + 8r + "
-                        "2(l%4) + e)",
-                        type)
+          ? fmt::format(
+                "{} weights, 16 x 64 a warp, decoded in registers (lane l: columns l/4 + 8j, k 16s + 8r + "
+                "2(l%4) + e)",
+                type)
           : fmt::format("{} weights, 32 x 32 a warp, decoded to shared memory (lane l: columns l/4 + 8j, k 8(l%4) + i)",
                         type);
   return fmt::format(
-      "k {} n {}: a block has {} rows x {} columns, its {} warps ({} by rows, {} by columns, {} by k) {} x {} each; {}; {}",
+      "k {} n {}: a block has {} rows x {} columns, its {} warps ({} by rows, {} by columns, {} by k) {} x {} each; "
+      "{}; {}",
       size(plan.k), size(plan.n), t.rows(), t.columns(), t.warps(), t.warps_m, t.warps_n, t.warps_k, 16 * t.row_tiles,
       16 * t.column_tiles, weights, s.pairs() ? "bf16 products (mma.sync)" : "f32 products (fma)");
 }

@@ -72,7 +72,8 @@ void Staging::copy_whole(const Piece& piece) {
 Value* Staging::element(Value* row, Value* k) {
   const auto [from, is_there] = operand_.place(row, k);
   llvm::Type* type = e_.memory_type(operand_.dtype);
-  Value* raw = e_.load(type, e_.b.CreateSelect(is_there, from, operand_.safe), static_cast<int>(size_bytes(operand_.dtype)));
+  Value* raw =
+      e_.load(type, e_.b.CreateSelect(is_there, from, operand_.safe), static_cast<int>(size_bytes(operand_.dtype)));
   return e_.b.CreateSelect(is_there, raw, llvm::Constant::getNullValue(type));
 }
 
