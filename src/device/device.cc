@@ -33,8 +33,8 @@ Buffer lay_out(const Device& device, const KernelPlan& plan, const Tensor& weigh
 }
 
 std::string text_of(const Device& device) {
-  const std::string variant = device.variant();
-  return std::string(device.name()) + (variant.empty() ? "" : ":" + variant);
+  const std::string choice = device.choice();
+  return std::string(device.name()) + (choice.empty() ? "" : ":" + choice);
 }
 
 DeviceFacts device_facts() {
@@ -53,14 +53,30 @@ const DeviceDef* find_device(std::string_view name) {
   return nullptr;
 }
 
+namespace {
+
+std::shared_ptr<Device> sought_device() {
+  for (const DeviceDef* def : device::all()) {
+    if (!def->is_sought) continue;
+    try {
+      return def->open("");
+    } catch (const Error&) {  // it is not there
+    }
+  }
+  return open_device("cpu");
+}
+
+}  // namespace
+
 std::shared_ptr<Device> open_device(std::string_view text) {
+  if (text == "auto") return sought_device();
   const size_t colon = text.find(':');
   const std::string_view name = text.substr(0, colon);
   if (const DeviceDef* def = find_device(name))
     return def->open(colon == text.npos ? std::string_view() : text.substr(colon + 1));
   std::vector<std::string_view> names;
   for (const DeviceDef* def : device::all()) names.push_back(def->name);
-  fail("there is no device \"{}\"; known: {}", name, fmt::join(names, ", "));
+  fail("there is no device \"{}\"; known: auto, {}", name, fmt::join(names, ", "));
 }
 
 HostKernels host_kernels_for(const Device& device) {

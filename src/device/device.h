@@ -36,12 +36,16 @@ struct UnitRates {
 // For any number of threads at once; sessions share one.
 class Device : public Memory {
  public:
-  // What --device takes behind the colon, for what it is now. Empty where there are no variants.
+  // What its code is made for, for people and for names of files. Empty where there are no variants.
   virtual std::string variant() const { return ""; }
+  // What --device takes behind the colon, for what it is now: not the variant where there are several of one kind.
+  virtual std::string choice() const { return variant(); }
   virtual std::string abilities() const { return ""; }  // of instructions and units, for reports
 
-  virtual bool is_host() const = 0;                 // its memory is the host's: addresses are pointers
-  virtual Buffer allocate(size_t bytes) = 0;        // uninitialised. Throws MemoryError
+  virtual bool is_host() const = 0;           // its memory is the host's: addresses are pointers
+  virtual Buffer allocate(size_t bytes) = 0;  // uninitialised. Throws MemoryError
+  // Of memory of its own, now; none where that is the host's, which base/memory_limit.h holds.
+  virtual std::optional<int64_t> free_bytes() const { return std::nullopt; }
   virtual std::unique_ptr<Queue> make_queue() = 0;  // the device must outlive it
   // How often its memory was lost. Buffers, code and queues belong to the generation that they were made in. Once it is
   // over, nobody may do more with them than drop them: calls of such queues, and read() of such buffers, throw
@@ -69,6 +73,8 @@ class Device : public Memory {
   virtual std::optional<MachinePeaks> measure_peaks() { return std::nullopt; }
   virtual UnitRates units() const { return {}; }
   virtual std::vector<std::string> notes() const { return {}; }  // what keeps it from being faster, in sentences
+  // Why graphs with gradients are not computed on it, in a sentence; empty: they are.
+  virtual std::string why_no_training() const { return ""; }
 
   Buffer copied(const Buffer& from);  // a buffer of the device with the bytes of one of the host
 };
@@ -82,6 +88,7 @@ struct DeviceDef {
   const char* example = "";  // one of them
   // What this machine has for it, whether it can be opened or not: titles and texts of rows of reports. Null: nothing.
   DeviceFacts (*facts)() = nullptr;
+  bool is_sought = false;  // "auto" takes it before the CPU, where it is there
   // What keeps a core of the host busy, where the device computes on those. Null: it does not.
   ArithmeticLoop (*busy_loop)() = nullptr;
   // Throws Error when it is not there, saying what was looked for, and for variants that are unknown or not there.
@@ -92,7 +99,8 @@ std::string text_of(const Device& device);  // as open_device() takes it
 
 const DeviceDef* find_device(std::string_view name);  // null: the program has none of that name
 
-// "cpu", "cpu:host". Throws Error, which lists the devices of the program, for another name.
+// "cpu", "cpu:host"; "auto" is the first of those that are sought and there, else the CPU. Throws Error, which lists
+// the devices of the program, for another name.
 std::shared_ptr<Device> open_device(std::string_view text);
 
 DeviceFacts device_facts();  // of all devices of the program

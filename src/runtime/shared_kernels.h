@@ -96,6 +96,7 @@ struct SharedKernels {
   double prepack_milliseconds() const;
   int64_t prepacked_bytes() const;
   std::byte* constant(const Buffer& plane);  // where the device has it, on any byte
+  bool has(const Buffer& plane) const { return copied_.contains(plane.address()); }  // a copy, made by constant()
 
   const std::shared_ptr<Device> device;
   const uint64_t generation;  // of the device's memory: what is here is void in a later one, whenever it was made

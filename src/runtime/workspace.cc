@@ -8,6 +8,16 @@ namespace {
 
 int64_t size_of(const Buffer& buffer) { return static_cast<int64_t>(buffer.size()); }
 
+void require(const Device& device, int64_t bytes, const std::string& what) {
+  const std::optional<int64_t> free = device.free_bytes();
+  if (!free) return require_memory(bytes, what);
+  if (bytes > *free)
+    throw MemoryError(fmt::format(
+        "{} needs {} more on device {}, and {} are free there. Try: fewer runs at a time, or "
+        "smaller inputs",
+        what, human_bytes(static_cast<double>(bytes)), text_of(device), human_bytes(static_cast<double>(*free))));
+}
+
 // `pool`: null where the memory is the host's.
 void grow(BufferPool* pool, Buffer& buffer, int64_t bytes) {
   if (size_of(buffer) >= bytes) return;
@@ -42,10 +52,10 @@ void Workspace::reserve(const std::shared_ptr<Device>& device, uint64_t generati
   scratch_buffers_.resize(std::max(count, scratch_buffers_.size()));
   int64_t more = std::max<int64_t>(arena_bytes - size_of(arena_buffer_), 0);
   for (size_t t = 0; t < count; ++t) more += std::max<int64_t>(scratch_bytes - size_of(scratch_buffers_[t]), 0);
-  require_memory(more,
-                 fmt::format("a run ({} for what it computes, {} of scratch memory for each of {} threads; runs at "
-                             "the same time have one each)",
-                             human_bytes(arena_bytes), human_bytes(scratch_bytes), threads));
+  require(*device, more,
+          fmt::format("a run ({} for what it computes, {} of scratch memory for each of {} threads; runs at the same "
+                      "time have one each)",
+                      human_bytes(arena_bytes), human_bytes(scratch_bytes), threads));
   grow(pool_.get(), arena_buffer_, arena_bytes);
   arena_ = arena_buffer_.address();
   for (size_t t = 0; t < count; ++t) grow(pool_.get(), scratch_buffers_[t], scratch_bytes);

@@ -30,7 +30,7 @@ TEST(CudaDriverLibrary, ListsDevices) {
   const With emulated(HONE_EMULATED_DRIVER, "devices=2,capability=8.6,memory=64M,multiprocessors=5,driver=12.2");
   const Driver driver;
   EXPECT_EQ(driver.version(), 12020);
-  const std::vector<DeviceFacts> devices = driver.devices();
+  const std::vector<GpuFacts> devices = driver.devices();
   ASSERT_EQ(devices.size(), 2u);
   EXPECT_EQ(devices[1].ordinal, 1);
   EXPECT_EQ(devices[1].name, "emulated device 1");

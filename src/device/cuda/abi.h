@@ -61,7 +61,12 @@ enum FunctionAttribute : int {
   kFunctionMaxDynamicShared = 8,
 };
 
-enum JitOption : int { kInfoLog = 3, kInfoLogBytes = 4, kErrorLog = 5, kErrorLogBytes = 6 };
+enum PoolAttribute : int { kPoolReleaseThreshold = 4, kPoolReservedBytes = 5, kPoolUsedBytes = 7 };
+enum StreamFlag : unsigned { kStreamNonBlocking = 1 };  // it does not wait for the default stream
+enum EventFlag : unsigned { kEventWithTime = 0, kEventWithoutTime = 2 };
+enum HostAllocFlag : unsigned { kHostPortable = 1 };  // pinned for all contexts
+
+enum JitOption : int { kInfoLog = 3, kInfoLogBytes = 4, kErrorLog = 5, kErrorLogBytes = 6, kVerboseLog = 12 };
 enum JitInput : int { kInputCubin = 0, kInputPtx = 1 };
 
 using DevicePointer = unsigned long long;

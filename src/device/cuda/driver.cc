@@ -12,9 +12,17 @@ std::string library_name() {
   return chosen && *chosen ? chosen : "libcuda.so.1";
 }
 
+}  // namespace
+
 std::string version_text(int version) { return fmt::format("{}.{}", version / 1000, version % 1000 / 10); }
 
-}  // namespace
+bool is_sticky(int result) {
+  constexpr int kEccUncorrectable = 214, kNvlinkUncorrectable = 220, kContextIsDestroyed = 709, kAssert = 710,
+                kFirstOfHardware = 714;
+  return result == kIllegalAddress || result == kLaunchTimeout || result == kUnknown || result == kEccUncorrectable ||
+         result == kNvlinkUncorrectable || result == kContextIsDestroyed || result == kAssert ||
+         (result >= kFirstOfHardware && result <= kLaunchFailed);
+}
 
 int newest_ptx(int driver_version) {
   const int major = driver_version / 1000, minor = driver_version % 1000 / 10;
@@ -38,8 +46,7 @@ Driver::Driver() : library_(library_name(), SharedLibrary::Symbols::own, "CUDA n
   if (count == 0) fail("CUDA: the driver has no device. CUDA_VISIBLE_DEVICES may hide it");
 }
 
-void Driver::check(int result, std::string_view what) const {
-  if (result == kSuccess) return;
+std::string Driver::text_of(int result, std::string_view what) const {
   const char *name = nullptr, *text = nullptr;
   if (cuGetErrorName) cuGetErrorName(result, &name);
   if (cuGetErrorString) cuGetErrorString(result, &text);
@@ -48,8 +55,12 @@ void Driver::check(int result, std::string_view what) const {
     more = fmt::format("; this driver is for CUDA {} and reads PTX up to {}.{}", version_text(version_),
                        newest_ptx(version_) / 10, newest_ptx(version_) % 10);
   if (result == kNoDevice) more = "; CUDA_VISIBLE_DEVICES may hide it";
-  fail("CUDA: {}: {} ({}){}", what, text ? text : "an error that the driver does not name",
-       name ? name : fmt::format("{}", result).c_str(), more);
+  return fmt::format("CUDA: {}: {} ({}){}", what, text ? text : "an error that the driver does not name",
+                     name ? name : fmt::format("{}", result), more);
+}
+
+void Driver::check(int result, std::string_view what) const {
+  if (result != kSuccess) fail("{}", text_of(result, what));
 }
 
 int Driver::attribute(int which, int device) const {
@@ -58,14 +69,14 @@ int Driver::attribute(int which, int device) const {
   return value;
 }
 
-std::vector<DeviceFacts> Driver::devices() const {
+std::vector<GpuFacts> Driver::devices() const {
   int count = 0;
   check(cuDeviceGetCount(&count), "to count devices");
-  std::vector<DeviceFacts> all;
+  std::vector<GpuFacts> all;
   for (int ordinal = 0; ordinal < count; ++ordinal) {
     int device = 0;
     std::array<char, 256> name{};
-    DeviceFacts facts{.ordinal = ordinal};
+    GpuFacts facts{.ordinal = ordinal};
     check(cuDeviceGet(&device, ordinal), "to open a device");
     check(cuDeviceGetName(name.data(), static_cast<int>(name.size()), device), "a device's name");
     check(cuDeviceTotalMem_v2(&facts.memory_bytes, device), "a device's memory");
@@ -75,6 +86,7 @@ std::vector<DeviceFacts> Driver::devices() const {
     facts.multiprocessors = attribute(kMultiprocessorCount, device);
     facts.shared_bytes_of_block = attribute(kMaxSharedMemoryPerBlockOptin, device);
     facts.l2_bytes = attribute(kL2CacheSize, device);
+    facts.has_pools = attribute(kMemoryPoolsSupported, device) != 0;
     all.push_back(std::move(facts));
   }
   return all;

@@ -33,6 +33,7 @@ namespace hone::cuda {
   F(cuMemFreeAsync, (DevicePointer memory, Handle stream))                                                            \
   F(cuDeviceGetDefaultMemPool, (Handle * pool, int device))                                                           \
   F(cuMemPoolSetAttribute, (Handle pool, int attribute, void* value))                                                 \
+  F(cuMemPoolGetAttribute, (Handle pool, int attribute, void* value))                                                 \
   F(cuMemHostAlloc, (void** out, size_t bytes, unsigned flags))                                                       \
   F(cuMemFreeHost, (void* memory))                                                                                    \
   F(cuMemcpyHtoDAsync_v2, (DevicePointer to, const void* from, size_t bytes, Handle stream))                          \
@@ -57,6 +58,7 @@ namespace hone::cuda {
   F(cuEventDestroy_v2, (Handle event))                                                                                \
   F(cuEventRecord, (Handle event, Handle stream))                                                                     \
   F(cuEventSynchronize, (Handle event))                                                                               \
+  F(cuEventQuery, (Handle event))                                                                                     \
   F(cuEventElapsedTime, (float* milliseconds, Handle start, Handle end))                                              \
   F(cuLaunchKernel,                                                                                                   \
     (Handle function, unsigned grid_x, unsigned grid_y, unsigned grid_z, unsigned block_x, unsigned block_y,          \
@@ -73,10 +75,16 @@ namespace hone::cuda {
 // The oldest driver that has all of these: CUDA 11.4, driver 470.
 constexpr int kOldestDriver = 11040;
 
+std::string version_text(int version);  // of 12040, "12.4"
+
 // The newest PTX that a driver reads, as 10 * major + minor: CUDA 11.4 has 7.4, 12.4 has 8.4.
 int newest_ptx(int driver_version);
 
-struct DeviceFacts {
+// Whether a result means that the context is of no use any more, with all that lies in it: every later call has it,
+// too.
+bool is_sticky(int result);
+
+struct GpuFacts {
   int ordinal = 0;
   std::string name;
   size_t memory_bytes = 0;
@@ -84,6 +92,8 @@ struct DeviceFacts {
   int multiprocessors = 0;        // of a MIG slice, those that it has
   int shared_bytes_of_block = 0;  // at most, for a kernel that asks for them
   int l2_bytes = 0;
+  bool has_pools = false;                                            // stream-ordered allocation
+  bool is_emulated() const { return name.starts_with("emulated"); }  // as the driver of the tests calls its own
 };
 
 class Driver {
@@ -94,8 +104,10 @@ class Driver {
 
   int version() const { return version_; }  // 12040 is CUDA 12.4
   // As CUDA_VISIBLE_DEVICES has them; MIG slices are devices of their own.
-  std::vector<DeviceFacts> devices() const;
-  // Throws Error "CUDA: WHAT: …" that says what went wrong, unless the result is success.
+  std::vector<GpuFacts> devices() const;
+  // "CUDA: WHAT: …", which says what went wrong.
+  std::string text_of(int result, std::string_view what) const;
+  // Throws Error with that text, unless the result is success.
   void check(int result, std::string_view what) const;
 
 #define HONE_CUDA_DECLARE(name, parameters) int(*name) parameters = nullptr;

@@ -358,9 +358,16 @@ Value* CudaEmitter::lookup_low_bytes(Value* index, std::span<const uint8_t> entr
   });
 }
 
-// A branch a lane, which the driver's compiler turns into predicates.
+// Vectors of elements below 32 bits are words to LLVM, which would take some of them apart.
+llvm::Type* CudaEmitter::words_of(llvm::Type* type) const {
+  const auto bits = static_cast<int>(type->getPrimitiveSizeInBits().getFixedValue());
+  if (!aligned_vectors || type->getScalarSizeInBits() >= 32 || bits % 32) return type;
+  return bits == 32 ? i32 : vec(i32, bits / 32);
+}
+
+// With a mask a branch a lane, which the driver's compiler turns into predicates.
 Value* CudaEmitter::masked_load(llvm::Type* type, Value* pointer, Value* mask) {
-  if (!mask) return load(type, pointer);
+  if (!mask) return as(load(words_of(type), pointer, least_alignment(type)), type);
   llvm::Type* element = type->getScalarType();
   const Values is_used = elements(mask);
   Values out;
@@ -373,7 +380,7 @@ Value* CudaEmitter::masked_load(llvm::Type* type, Value* pointer, Value* mask) {
 }
 
 void CudaEmitter::masked_store(Value* value, Value* pointer, Value* mask) {
-  if (!mask) return store(value, pointer);
+  if (!mask) return store(as(value, words_of(value->getType())), pointer, least_alignment(value->getType()));
   const Values parts = elements(value), is_used = elements(mask);
   for (size_t i = 0; i < parts.size(); ++i)
     when(is_used[i],

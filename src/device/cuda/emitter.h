@@ -191,6 +191,7 @@ class CudaEmitter : public Emitter {
   llvm::Value* by_words(llvm::Value* value, const std::function<llvm::Value*(llvm::Value*)>& f);
   Values exchange_warps(const Values& values);  // of each, that of warp lane() % warps()
   void need_matrices();
+  llvm::Type* words_of(llvm::Type* type) const;
 };
 
 }  // namespace hone

@@ -121,6 +121,14 @@ int cuMemPoolSetAttribute(void* pool, int, void*) {  // how much it keeps: here 
     throw Failed{kInvalidValue};
   });
 }
+int cuMemPoolGetAttribute(void* pool, int which, void* value) {
+  return call([&] {
+    for (const Device& device : driver().devices)
+      if (pool == &device && (which == kPoolReservedBytes || which == kPoolUsedBytes))
+        return void(*static_cast<uint64_t*>(value) = static_cast<uint64_t>(device.used));
+    throw Failed{kInvalidValue};
+  });
+}
 int cuMemHostAlloc(void** out, size_t bytes, unsigned) {
   return call([&] {
     driver().current();
