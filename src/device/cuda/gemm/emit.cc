@@ -41,14 +41,8 @@ class GemmBody {
                                            n32, k32);
     ProductLoop loop(e_, s_, a, w.get(), reader.get(), {row, column}, k32);
     const Values sums = loop.run();
-    ResultStore(e_, plan_, s_, frame_,
-                {.row = row,
-                 .column = column,
-                 .rows = m,
-                 .n = n,
-                 .offset = batch_offset(kOfResult),
-                 .batch_row = b.CreateMul(batch_, m)})
-        .run(loop, sums);
+    CudaEpilogue epilogue(e_, plan_, frame_, 4, batch_offset(kOfResult), batch_);
+    store_results(e_, s_, loop, sums, {.row = row, .column = column, .rows = m, .n = n}, epilogue);
     e_.end_function();
   }
 
