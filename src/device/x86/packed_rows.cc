@@ -104,8 +104,8 @@ class RowDecoder {
   // --- each element by itself ----------------------------------------------------------------------------------------
   void elements(Value* row, Value* destination) {
     const int levels = meaning_.levels;
-    Value *codes = e_.stack(e_.v_i32, 1), *zeros = e_.stack(e_.v_i32, 1), *scales = e_.stack(e_.v_i32, levels),
-          *outers = e_.stack(e_.v_i32, levels);
+    Value *codes = e_.stack(e_.v_i32, 1), *zeros = e_.stack(e_.v_i32, 1), *scales = e_.stack(e_.v_i32, levels);
+    Value* outers = meaning_.two_level ? e_.stack(e_.v_i32, levels) : nullptr;
     vectors(plan_.columns, [&](Value* i, int64_t count) {
       e_.loop(e_.num(0), e_.num(count), 1, {}, [&](Value* lane, const Values&) {
         Value *c = e_.b.CreateAdd(i, lane), *group = table_.group_of(row, c), *slot = e_.times(lane, 4);
