@@ -1,4 +1,6 @@
 // Quantizing kernels for CUDA give the reference's bits: every example of every format, over ragged sizes.
+#include <fmt/format.h>
+
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -8,6 +10,7 @@
 #include "base/multiples.h"
 #include "base/philox.h"
 #include "base/text.h"
+#include "device/cuda/cuda_kernel.h"
 #include "device/cuda/quantize/units.h"
 #include "formats/registry.h"
 #include "kernels/line_order.h"
