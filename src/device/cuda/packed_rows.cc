@@ -72,9 +72,15 @@ PackedChunks::Raw PackedChunks::load(Value* row, Value* column, bool aligned) {
   Raw raw{.words = {table_.code(row, column)}};
   Value* group = table_.group_of(row, column);
   for (int level = 0; level < meaning_.levels && meaning_.scale.bits; ++level)
-    raw.scales.push_back(table_.scale_code(group, level));
+    raw.scales.push_back(whole_word(table_.scale_code(group, level)));
   if (meaning_.zero_point_bytes) raw.zero = table_.zero_code(group);
   return raw;
+}
+
+// Of a code that an expression shifts upwards LLVM would leave upper bits of the register unset.
+Value* PackedChunks::whole_word(Value* code) {
+  constexpr uint32_t kAsItIs = 0x3210;
+  return meaning_.by == By::group_expression ? e_.prmt(code, code, kAsItIs) : code;
 }
 
 PackedChunks::Raw PackedChunks::load_at(Value* byte, Value* scale_bit, Value* group, bool aligned) {

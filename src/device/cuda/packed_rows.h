@@ -37,6 +37,7 @@ class PackedChunks {
 
  private:
   Raw load_at(llvm::Value* byte, llvm::Value* scale_bit, llvm::Value* group, bool aligned);
+  llvm::Value* whole_word(llvm::Value* code);
   bool decodes_pairs() const;
   Values pairs(const Raw& raw);
   llvm::Value* scale(llvm::Value* code);
