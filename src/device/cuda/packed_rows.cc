@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "device/cuda/code_words.h"
+#include "device/cuda/functions.h"
 
 namespace hone {
 namespace {
@@ -21,6 +22,16 @@ bool is_e8m0(const ScaleMeaning& scale) {
 }
 
 }  // namespace
+
+Support packed_rows_support(const Format& format) {
+  if (Support support = prepackable(format); !support.supported()) return support;
+  const CodeMeaning& meaning = code_meaning(format);
+  if (meaning.by == By::group_expression) return supports_functions(group_value(format));
+  if (meaning.by == By::expression)
+    return supports_functions(
+        flatten(cast(Scalar::f32, format.codec->decode(format.element, Expr::arg(0, Scalar::u32)))));
+  return {};
+}
 
 int packed_row_lanes(const GatherPlan& plan) {
   const Format format = parse_format(plan.table_format);
