@@ -175,7 +175,7 @@ class ColumnsEmitter {
   }
 
   void store_part(Value* part, const Values& sums) {
-    for (size_t j = 0; j < reductions_; ++j) e_.masked_store(sums[j], part_at(pointer(operands_), part, j), mask_);
+    for (size_t j = 0; j < reductions_; ++j) e_.store_stretch(sums[j], part_at(pointer(operands_), part, j), left_);
   }
 
   void store_results(Value* base, const Values& sums) {
@@ -187,7 +187,7 @@ class ColumnsEmitter {
     for (size_t j = 0; j < results.size(); ++j) {
       const DType dtype = plan_.results[j];
       Value* to = e_.at(pointer(before + j), e_.times(e_.b.CreateAdd(base, column_), size_bytes(dtype)));
-      e_.store_elements(results[j], dtype, to, mask_);
+      e_.store_stretch(e_.narrow(dtype, results[j]), to, left_);
     }
   }
 

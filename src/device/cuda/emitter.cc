@@ -378,31 +378,50 @@ void CudaEmitter::store_bytes(Value* value, Value* pointer) {
 
 // With a mask a branch a lane, which the driver's compiler turns into predicates.
 Value* CudaEmitter::masked_load(llvm::Type* type, Value* pointer, Value* mask) {
-  if (!mask) {
-    const auto* vector = llvm::dyn_cast<llvm::FixedVectorType>(type);
-    const int count = vector ? static_cast<int>(vector->getNumElements()) : 1;
-    return aligned_vectors && type->getScalarSizeInBits() == 8 && count > 4 ? load_bytes(pointer, count)
-                                                                            : load(type, pointer);
-  }
+  const auto* vector = llvm::dyn_cast<llvm::FixedVectorType>(type);
+  if (!vector) return load(type, pointer);
+  const int count = static_cast<int>(vector->getNumElements());
   llvm::Type* element = type->getScalarType();
-  const Values is_used = elements(mask);
+  const int64_t bytes = element_bytes(element);
+  if (!mask && aligned_vectors) return bytes == 1 && count > 4 ? load_bytes(pointer, count) : load(type, pointer);
   Values out;
-  for (size_t i = 0; i < is_used.size(); ++i)
+  if (!mask) {
+    for (int i = 0; i < count; ++i) out.push_back(load(element, at(pointer, i * bytes)));
+    return vector_of(out);
+  }
+  const Values is_used = elements(mask);
+  for (int i = 0; i < count; ++i)
     out.push_back(choose(
-        is_used[i],
-        [&] { return Values{load(element, at(pointer, static_cast<int64_t>(i) * element_bytes(element)))}; },
+        is_used[static_cast<size_t>(i)], [&] { return Values{load(element, at(pointer, i * bytes))}; },
         [&] { return Values{llvm::Constant::getNullValue(element)}; })[0]);
   return vector_of(out);
 }
 
 void CudaEmitter::masked_store(Value* value, Value* pointer, Value* mask) {
   const Values parts = elements(value);
-  if (!mask && aligned_vectors && parts[0]->getType() == i8 && parts.size() > 4) return store_bytes(value, pointer);
-  if (!mask) return store(value, pointer);
-  const Values is_used = elements(mask);
-  for (size_t i = 0; i < parts.size(); ++i)
-    when(is_used[i],
-         [&] { store(parts[i], at(pointer, static_cast<int64_t>(i) * element_bytes(parts[i]->getType()))); });
+  const int64_t bytes = element_bytes(parts[0]->getType());
+  if (!mask && aligned_vectors)
+    return bytes == 1 && parts.size() > 4 ? store_bytes(value, pointer) : store(value, pointer);
+  const Values is_used = mask ? elements(mask) : Values();
+  for (size_t i = 0; i < parts.size(); ++i) {
+    Value* to = at(pointer, static_cast<int64_t>(i) * bytes);
+    if (mask) when(is_used[i], [&] { store(parts[i], to); });
+    else store(parts[i], to);
+  }
+}
+
+void CudaEmitter::store_stretch(Value* value, Value* pointer, Value* left) {
+  const int64_t bytes = std::min<int64_t>(16, int64_t{lanes} * element_bytes(value->getType()));
+  Value* is_aligned = b.CreateICmpEQ(b.CreateAnd(b.CreatePtrToInt(pointer, i64), num(bytes - 1)), num(0));
+  const auto store_by = [&](Value* mask) {
+    aligned_vectors = !mask;
+    masked_store(value, pointer, mask);
+    aligned_vectors = false;
+    return Values{};
+  };
+  choose(
+      b.CreateAnd(is_aligned, b.CreateICmpSGE(left, num(lanes))), [&] { return store_by(nullptr); },
+      [&] { return store_by(tail_mask(left)); });
 }
 
 Value* CudaEmitter::load_strided(DType dtype, Value* pointer, Value* byte_stride, Value* mask) {

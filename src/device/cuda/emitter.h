@@ -81,9 +81,12 @@ class CudaEmitter : public Emitter {
   void store_words(const Values& words, llvm::Value* pointer);
   // Of what nothing writes while the kernel runs.
   llvm::Value* load_constant(llvm::Type* type, llvm::Value* pointer, int alignment = 0);
-  // Whether loads and stores of whole vectors may be single instructions: their addresses are multiples of the vector's
-  // size, or of 16 bytes where it is larger. False at first; of masked ones never.
+  // Whether loads and stores of whole vectors are single instructions: their addresses are multiples of the vector's
+  // size, or of 16 bytes where it is larger. Else, and where they are masked, elements come one by one.
   bool aligned_vectors = false;
+
+  // The first `left` (i64) of a vector of `lanes`, or all; in one access where it is aligned.
+  void store_stretch(llvm::Value* value, llvm::Value* pointer, llvm::Value* left);
 
   // Copies from global to shared memory of 4, 8 or 16 bytes, aligned as a whole, in groups that commit_copies() ends;
   // where `is_there` (i1) is false, zeros, and `from` is not read. wait_copies(n): all but the last n groups of this
