@@ -12,15 +12,15 @@
 #include "bench/kernel_bench.h"
 #include "bench/timing.h"
 #include "device/x86/attention/shape.h"
+#include "device/x86/attention_gradient/plan.h"
 #include "device/x86/conv/prepack.h"
 #include "device/x86/conv/winograd_shape.h"
+#include "device/x86/conv_weight_gradient/plan.h"
 #include "device/x86/gemm/prepack.h"
 #include "device/x86/peak_loops.h"
 #include "device/x86/reduce_window/prepack.h"
 #include "kernels/add_rows/plan.h"
-#include "kernels/attention_gradient/plan.h"
 #include "kernels/columns/plan.h"
-#include "kernels/conv_weight_gradient/plan.h"
 
 namespace hone {
 namespace {

@@ -73,38 +73,37 @@ Support code_support(const Device& device, const KernelDef& of_group, const Step
   return {fmt::format("{} lays out no weights for {}", device.name(), kernel.name)};
 }
 
-// Why no class takes a group: those that the device lacks, and the last refusal of the others.
-Support refusal(std::vector<std::string> passed_over, std::string last) {
-  if (passed_over.empty() || last != passed_over.back()) passed_over.push_back(std::move(last));
-  return {fmt::format("{}", fmt::join(passed_over, "; "))};
-}
-
-// By the first class that agrees, in the order in which they are asked.
+// By the first class that agrees, in the order in which they are asked. Why none does: those that the device lacks, and
+// the last refusal of the others.
 Support lowered(const Lowering& lowering, const Group& group, Prepared& prepared) {
   if (Support r = elements_support(lowering.graph, group); !r.supported()) return r;
-  Support support{fmt::format("no code generation for {}", lowering.graph.node(group.nodes[0]).op->name)};
-  std::vector<std::string> passed_over;
+  std::vector<std::string> lacking;
+  std::optional<std::string> refusal;
   for (const KernelDef* kernel : group.kernels) {
     const KernelImplementation* const own = lowering.device.find(*kernel);
     if (!own) {
-      support = {lacks(lowering.device, *kernel)};
-      passed_over.push_back(support.why);
+      lacking.push_back(lacks(lowering.device, *kernel));
       continue;
     }
     prepared = {};
     prepared.steps.emplace_back().group = group;
     lowering.asked.clear();
-    support = kernel->lower(lowering, prepared);
+    Support support = kernel->lower(lowering, prepared);
     if (support.supported() && own->adapt) support = own->adapt(lowering.device, lowering, prepared);
     for (const StepDraft& step : prepared.steps) {
       if (support.supported()) support = code_support(lowering.device, *kernel, step);
       if (support.supported() && lowering.apart) support = strides_support(lowering, step);
     }
-    if (!support.supported()) continue;
-    for (std::string& why : passed_over) prepared.step().refused.push_back(std::move(why));
+    if (!support.supported()) {
+      refusal = std::move(support.why);
+      continue;
+    }
+    for (std::string& why : lacking) prepared.step().refused.push_back(std::move(why));
     return support;
   }
-  return refusal(std::move(passed_over), std::move(support.why));
+  if (refusal) lacking.push_back(std::move(*refusal));
+  if (lacking.empty()) return {fmt::format("no code generation for {}", lowering.graph.node(group.nodes[0]).op->name)};
+  return {fmt::format("{}", fmt::join(lacking, "; "))};
 }
 
 LaidGraph laid_out(Graph graph, const LowerOptions& options, const Layouts& layouts) {

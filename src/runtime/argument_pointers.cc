@@ -77,6 +77,7 @@ void ArgumentPointers::find(size_t i, int position, const Found& found) {
     point_to_copy();
   } else if (place.kind == Kind::input) {
     inputs_.push_back(of_caller);
+    reads_[static_cast<size_t>(place.offset)] = true;
   } else if (place.kind == Kind::output) {
     outputs_.push_back(of_caller);
   } else if (place.kind == Kind::arena) {
@@ -102,7 +103,11 @@ void ArgumentPointers::bind_inputs(const std::map<std::string, Tensor>& inputs, 
   Workspace::Bound& bound = workspace.bound;
   const Graph& graph = plan_.graph();
   bound.inputs.clear();
-  for (ValueId v : graph.inputs()) {
+  std::vector<bool> brought = reads_;
+  for (const auto& [output, input] : plan_.arena.overwritten)  // the memory of its update has a copy of it
+    brought[static_cast<size_t>(plan_.place(input).offset)] = false;
+  for (size_t i = 0; i < graph.inputs().size(); ++i) {
+    const ValueId v = graph.inputs()[i];
     if (const auto view = apart.find(graph.value(v).label); view != apart.end()) {
       bound.inputs.push_back(view->second.first());
       bound.inputs.resize(bound.inputs.size() + kPlanes - 1, nullptr);
@@ -111,7 +116,10 @@ void ArgumentPointers::bind_inputs(const std::map<std::string, Tensor>& inputs, 
     const Tensor* given = plan_.sizes.known(v) ? nullptr : &inputs.at(graph.value(v).label);
     for (size_t p = 0; p < kPlanes; ++p) {
       const Buffer* plane = given ? given->buffers()[p] : nullptr;
-      if (plane && !plan_.is_here(*plane)) plane = &copies.emplace_back(brought_here(plan_, *plane, workspace));
+      const bool is_away = plane && !plan_.is_here(*plane);
+      if (is_away && (brought[i] || plane->memory()))
+        plane = &copies.emplace_back(brought_here(plan_, *plane, workspace));
+      else if (is_away) plane = nullptr;
       bound.inputs.push_back(plane ? plane->address() : nullptr);
     }
   }

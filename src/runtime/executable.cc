@@ -42,6 +42,7 @@ class Executable::Run {
         weights_(executable.run_weights_),
         inputs_(inputs),
         workspace_(workspace),
+        values_(plan_, workspace, inputs),
         watch_(watch),
         recording_(recording),
         times_(workspace.queue(), watch.profile),
@@ -64,12 +65,13 @@ class Executable::Run {
 
   // Whether it has begun to: a device may fail even then.
   bool overwrites() const { return overwriting_.has_value(); }
+  const RunValues& values() const { return values_; }
 
  private:
   void steps(size_t begin, size_t end) {
     for (size_t i = begin; i < end; ++i) {
       enter(i);
-      weights_.lay_out_computed(i, workspace_);
+      weights_.lay_out_computed(i, values_, workspace_);
       compute(i);
       times_.end_step();
       if (watch_.written && plan_.on_host) tell_of_written(i);
@@ -85,15 +87,15 @@ class Executable::Run {
   }
 
   void check_operands(size_t i) const {
-    check_trusted(plan_, plan_.lowered.steps[i], workspace_.bound.args[i], RunValues(plan_, workspace_));
+    check_trusted(plan_, plan_.lowered.steps[i], workspace_.bound.args[i], values_);
   }
 
   void compute(size_t i) const {
     const StepCalls::Ready& ready = calls_.ready[i];
     if (ready.how == StepCalls::How::nothing) return;
-    if (ready.how == StepCalls::How::interpreted) return calls_.interpreted.at(i).run(RunValues(plan_, workspace_));
+    if (ready.how == StepCalls::How::interpreted) return calls_.interpreted.at(i).run(values_);
     if (ready.how == StepCalls::How::checked) check_operands(i);
-    if (plan_.lowered.steps[i].on_host()) return host_steps_.run(i, ready, workspace_);
+    if (plan_.lowered.steps[i].on_host()) return host_steps_.run(i, ready, values_, workspace_);
     workspace_.queue().launch(ready.code, workspace_.bound.args[i], ready.call, scratch_);
   }
 
@@ -119,8 +121,7 @@ class Executable::Run {
     std::vector<ValueId> operands;
     for (ValueId v : step->reads) operands.push_back(plan_.holder(v));
     for (ValueId v : step->writes)
-      if (is_whole(i, v))
-        require_finite(plan_.graph(), v, RunValues(plan_, workspace_).view(v), plan_.ops_of(step), operands, inputs_);
+      if (is_whole(i, v)) require_finite(plan_.graph(), v, values_.view(v), plan_.ops_of(step), operands, inputs_);
   }
 
   const RunPlan& plan_;
@@ -129,6 +130,7 @@ class Executable::Run {
   const RunWeights& weights_;
   const NamedTensors& inputs_;
   Workspace& workspace_;
+  const RunValues values_;
   const Watch& watch_;
   Recording* const recording_;  // null: all launches are asked for one by one
   StepTimes times_;
@@ -158,7 +160,7 @@ std::vector<Tensor> Executable::run(const NamedTensors& inputs, const InputViews
   Run run(*this, inputs, workspace, watch, replayed.get());
   try {
     run.steps();
-    std::vector<Tensor> results = results_of_run(*plan_, memory, read, workspace);
+    std::vector<Tensor> results = results_of_run(*plan_, memory, read, run.values());
     if (replayed) workspace.bound.recording = std::move(replayed);
     return results;
   } catch (const DeviceLost&) {  // what lay there is of a generation that is over

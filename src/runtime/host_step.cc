@@ -55,31 +55,29 @@ const HostStep::Value* HostStep::find(ValueId holder) const {
 
 namespace {
 
-// `copy(bytes, where on the device, place in the area)` for each plane that has bytes.
+// `copy(plane, place in the area, bytes)` for each plane that has bytes.
 template <class Copy>
-void each_plane(const HostStep::Value& value, const AddressOnDevice& address, const Copy& copy) {
+void each_plane(const HostStep::Value& value, const Copy& copy) {
   const PlaneSizes offsets = plane_offsets(value.sizes);
   for (size_t p = 0; p < kPlanes; ++p)
-    if (value.sizes[p] > 0)
-      copy(static_cast<size_t>(value.sizes[p]), address(value.holder, p), value.offset + offsets[p]);
+    if (value.sizes[p] > 0) copy(p, value.offset + offsets[p], static_cast<size_t>(value.sizes[p]));
 }
 
 }  // namespace
 
-void read_operands(const HostStep& step, const AddressOnDevice& address, Queue& queue, std::byte* area) {
+void read_operands(const HostStep& step, const ReadPlane& read, std::byte* area) {
   for (const HostStep::Value& value : step.values)
     if (value.is_read)
-      each_plane(value, address, [&](size_t bytes, const std::byte* from, int64_t place) {
-        queue.read(from, {area + place, bytes});
+      each_plane(value, [&](size_t plane, int64_t place, size_t bytes) {
+        read(value.holder, plane, {area + place, bytes});
       });
-  queue.synchronise();
 }
 
-void write_results(const HostStep& step, const AddressOnDevice& address, Queue& queue, const std::byte* area) {
+void write_results(const HostStep& step, const WritePlane& write, const std::byte* area) {
   for (const HostStep::Value& value : step.values)
     if (value.is_written)
-      each_plane(value, address, [&](size_t bytes, std::byte* to, int64_t place) {
-        queue.write(to, {area + place, bytes});
+      each_plane(value, [&](size_t plane, int64_t place, size_t bytes) {
+        write(value.holder, plane, {area + place, bytes});
       });
 }
 

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <span>
 #include <vector>
 
 #include "kernels/lower.h"
@@ -29,10 +30,12 @@ struct HostStep {
 HostStep host_step(const Graph& graph, const LoweredGraph& lowered, size_t step, const RunSizes& sizes,
                    int64_t first = 0);
 
-// From the device, until they are there, and back, when the queue gets to it: the area stays as it is until then.
-using AddressOnDevice = std::function<std::byte*(ValueId holder, size_t plane)>;
-void read_operands(const HostStep& step, const AddressOnDevice& address, Queue& queue, std::byte* area);
-void write_results(const HostStep& step, const AddressOnDevice& address, Queue& queue, const std::byte* area);
+// To the area and, of results, back. What is asked of a queue is done when that is synchronised: the area stays as it
+// is until then.
+using ReadPlane = std::function<void(ValueId holder, size_t plane, std::span<std::byte> to)>;
+using WritePlane = std::function<void(ValueId holder, size_t plane, std::span<const std::byte> from)>;
+void read_operands(const HostStep& step, const ReadPlane& read, std::byte* area);
+void write_results(const HostStep& step, const WritePlane& write, const std::byte* area);
 
 // What a run copies for it; nothing where the device's memory is the host's.
 int64_t copied_bytes(const Device& device, const Graph& graph, const LoweredGraph& lowered, size_t step,

@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "base/checked.h"
-#include "runtime/run_values.h"
 
 namespace hone {
 
@@ -41,18 +40,22 @@ std::optional<int64_t> HostSteps::place(size_t step, const PointerBinding& point
   return value->offset + plane_offsets(value->sizes)[index_of(pointer.plane)] + pointer.byte_offset;
 }
 
-void HostSteps::run(size_t step, const StepCalls::Ready& ready, const Workspace& workspace) const {
+void HostSteps::run(size_t step, const StepCalls::Ready& ready, const RunValues& values,
+                    const Workspace& workspace) const {
   static const HostStep kNothingCopied;
   const auto found = copied_.find(step);
   const HostStep& copies = found == copied_.end() ? kNothingCopied : found->second;
-  const RunValues values(plan_, workspace);
-  const auto on_device = [&](ValueId v, size_t plane) { return values.address(v, plane); };
   const Workspace& host = workspace.host_part();
-  read_operands(copies, on_device, workspace.queue(), host.arena());
+  const auto read = [&](ValueId v, size_t plane, std::span<std::byte> to) { values.read(v, plane, to); };
+  const auto write = [&](ValueId v, size_t plane, std::span<const std::byte> from) {
+    workspace.queue().write(values.address(v, plane), from);
+  };
+  read_operands(copies, read, host.arena());
+  workspace.queue().synchronise();
   host.queue().launch(ready.code, workspace.bound.args[step], ready.call,
                       host.scratch(host_->scratch_areas(plan_.threads)));
   host.queue().synchronise();
-  write_results(copies, on_device, workspace.queue(), host.arena());
+  write_results(copies, write, host.arena());
 }
 
 }  // namespace hone

@@ -4,6 +4,7 @@
 #include <map>
 
 #include "runtime/host_step.h"
+#include "runtime/run_values.h"
 #include "runtime/step_calls.h"
 
 namespace hone {
@@ -16,7 +17,7 @@ class HostSteps {
   void reserve(Workspace& workspace) const;
   // Where a pointer of a step whose operands are copied leads to in the area of copies; none where it stays null.
   std::optional<int64_t> place(size_t step, const PointerBinding& pointer) const;
-  void run(size_t step, const StepCalls::Ready& ready, const Workspace& workspace) const;
+  void run(size_t step, const StepCalls::Ready& ready, const RunValues& values, const Workspace& workspace) const;
 
  private:
   const RunPlan& plan_;

@@ -2,7 +2,6 @@
 
 #include "runtime/argument_pointers.h"
 #include "runtime/drained.h"
-#include "runtime/run_values.h"
 
 namespace hone {
 namespace {
@@ -103,8 +102,7 @@ void drop_overwritten(const RunPlan& plan, std::span<const RunPlan::Planes> memo
 }
 
 std::vector<Tensor> results_of_run(const RunPlan& plan, std::span<const RunPlan::Planes> memory,
-                                   std::span<const RunPlan::Planes> read, const Workspace& workspace) {
-  const RunValues values(plan, workspace);
+                                   std::span<const RunPlan::Planes> read, const RunValues& values) {
   std::vector<Tensor> results;
   results.reserve(plan.graph().outputs().size());
   for (size_t i = 0; i < plan.graph().outputs().size(); ++i) {
@@ -113,10 +111,9 @@ std::vector<Tensor> results_of_run(const RunPlan& plan, std::span<const RunPlan:
     const bool is_own = place.kind == RunPlan::Place::Kind::output && static_cast<size_t>(place.offset) == i;
     if (!is_own) results.push_back(copied_output(plan, output, values));
     else if (plan.strides_of(output.value)) results.emplace_back();  // only the caller knows what else lies there
-    else
-      results.push_back(computed_output(plan, output, memory[i], workspace.queue(), read.empty() ? nullptr : &read[i]));
+    else results.push_back(computed_output(plan, output, memory[i], values.queue(), read.empty() ? nullptr : &read[i]));
   }
-  workspace.queue().synchronise();
+  values.queue().synchronise();
   return results;
 }
 

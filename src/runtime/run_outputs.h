@@ -5,6 +5,7 @@
 
 #include "runtime/output_view.h"
 #include "runtime/run_plan.h"
+#include "runtime/run_values.h"
 #include "runtime/workspace.h"
 
 namespace hone {
@@ -28,6 +29,6 @@ void drop_overwritten(const RunPlan& plan, std::span<const RunPlan::Planes> memo
 // Updates stay on the device, what callers get is the host's; those that lie apart are empty tensors. All that was
 // asked of the queue is done then.
 std::vector<Tensor> results_of_run(const RunPlan& plan, std::span<const RunPlan::Planes> memory,
-                                   std::span<const RunPlan::Planes> read, const Workspace& workspace);
+                                   std::span<const RunPlan::Planes> read, const RunValues& values);
 
 }  // namespace hone

@@ -21,7 +21,7 @@ RunPool::Run::Run(RunPool& pool, Workspace* given) : pool_(pool), workspace_(giv
     }
     workspace_ = own_.get();
   }
-  if (!workspace_->begin())
+  if (!workspace_->begin(&pool_))
     fail("this context has a run under way, and has one at a time; give each thread a context of its own");
   pool_.running_.push_back(workspace_);
 }

@@ -24,6 +24,19 @@ std::byte* RunValues::address(ValueId v, size_t plane) const {
   CHECK(false, "value %{} has no memory", plan_.graph().value(v).name);
 }
 
+// Of an input that has not been brought to the device: the host's memory. Null where the value has an address there.
+const Buffer* RunValues::at_caller(ValueId v, size_t plane) const {
+  if (plan_.place(v).kind != RunPlan::Place::Kind::input || address(v, plane)) return nullptr;
+  const auto given = inputs_.find(plan_.graph().value(plan_.holder(v)).label);
+  return given == inputs_.end() ? nullptr : given->second.buffers()[plane];
+}
+
+void RunValues::read(ValueId v, size_t plane, std::span<std::byte> to) const {
+  const Buffer* const given = at_caller(v, plane);
+  if (given) std::ranges::copy(given->bytes(), to.begin());
+  else workspace_.queue().read(address(v, plane), to);
+}
+
 Tensor RunValues::view(ValueId v) const {
   if (const Tensor* own = plan_.constant(v)) return *own;
   if (const std::optional<Strides> strides = plan_.strides_of(v)) {  // memory of callers, and the host's
@@ -38,8 +51,12 @@ Tensor RunValues::view(ValueId v) const {
   const Drained drained(workspace_.queue());  // before these go
   for (size_t p = 0; p < kPlanes; ++p) {
     if (sizes[p] == 0 && p > 0) continue;
-    std::byte* const from = address(v, p);
     const auto bytes = static_cast<size_t>(sizes[p]);
+    if (const Buffer* given = at_caller(v, p)) {
+      planes[p] = *given;
+      continue;
+    }
+    std::byte* const from = address(v, p);
     if (plan_.on_host) planes[p] = Buffer(nullptr, {from, bytes});
     else planes[p] = Buffer::uninitialised(bytes), workspace_.queue().read(from, planes[p].mutable_bytes());
   }

@@ -52,12 +52,12 @@ bool RunWeights::computes(size_t step) const {
 }
 
 // The memory stays for the next run.
-void RunWeights::lay_out_computed(size_t step, Workspace& workspace) const {
+void RunWeights::lay_out_computed(size_t step, const RunValues& values, Workspace& workspace) const {
   const auto first = std::ranges::lower_bound(laid_out_, step, {}, &LaidOut::step);
   for (auto each = first; each != laid_out_.end() && each->step == step; ++each) {
     if (each->is_kept) continue;
     Buffer& panels = workspace.bound.laid_out[static_cast<size_t>(each - laid_out_.begin())];
-    put(*each, panels, plan_.seen_as(each->seen, RunValues(plan_, workspace).view(each->value)), workspace);
+    put(*each, panels, plan_.seen_as(each->seen, values.view(each->value)), workspace);
     point(*each, panels, workspace);
   }
 }

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "runtime/run_plan.h"
+#include "runtime/run_values.h"
 #include "runtime/shared_kernels.h"
 #include "runtime/workspace.h"
 
@@ -19,8 +20,8 @@ class RunWeights {
 
   // Into `workspace.bound`, which refers to them by its arguments.
   void lay_out_kept(const std::map<std::string, Tensor>& inputs, Workspace& workspace) const;
-  void lay_out_computed(size_t step, Workspace& workspace) const;  // since the run began
-  bool computes(size_t step) const;                                // whether that has something to do
+  void lay_out_computed(size_t step, const RunValues& values, Workspace& workspace) const;  // since the run began
+  bool computes(size_t step) const;  // whether that has something to do
 
  private:
   struct LaidOut {

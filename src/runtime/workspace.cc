@@ -2,6 +2,7 @@
 
 #include "base/memory_limit.h"
 #include "base/text.h"
+#include "runtime/run_pool.h"
 
 namespace hone {
 namespace {
@@ -73,9 +74,27 @@ int64_t Workspace::bytes() const {
   return bytes;
 }
 
-bool Workspace::begin() {
+Buffer Workspace::allocate(size_t bytes) const {
+  const auto take = [&] { return pool_ ? pool_->take(bytes) : device_->allocate(bytes); };
+  try {
+    return take();
+  } catch (const MemoryError&) {
+    if (!runs_ || !runs_->drop_idle()) throw;
+  }
+  return take();
+}
+
+bool Workspace::begin(RunPool* runs) {
   State idle = State::idle;
-  return state_.compare_exchange_strong(idle, State::running, std::memory_order_acquire, std::memory_order_relaxed);
+  const bool begins =
+      state_.compare_exchange_strong(idle, State::running, std::memory_order_acquire, std::memory_order_relaxed);
+  if (begins) runs_ = runs;
+  return begins;
+}
+
+void Workspace::end() {
+  runs_ = nullptr;
+  state_.store(State::idle, std::memory_order_release);
 }
 
 void Workspace::cancel() noexcept {

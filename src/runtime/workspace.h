@@ -16,6 +16,8 @@
 
 namespace hone {
 
+class RunPool;
+
 class Workspace {
  public:
   // Grows to hold this in memory of the device, never shrinks; what it had of another device or generation goes. Throws
@@ -32,11 +34,11 @@ class Workspace {
   }
   Queue& queue() const { return *queue_; }
   // Of the device, for an input or an output: uninitialised. Memory that is not the host's is that of earlier runs,
-  // where they have left some.
-  Buffer allocate(size_t bytes) const { return pool_ ? pool_->take(bytes) : device_->allocate(bytes); }
+  // where they have left some. Where it is short, that of workspaces that no run has now goes first.
+  Buffer allocate(size_t bytes) const;
 
-  bool begin();  // false: a run is under way
-  void end() { state_.store(State::idle, std::memory_order_release); }
+  bool begin(RunPool* runs = nullptr);  // a run, of these; false: one is under way
+  void end();
   void cancel() noexcept;  // by any thread: the run under way throws at the boundary of its next step
 
   // Throws Stopped where the run, or all work of the process, is to end.
@@ -52,6 +54,7 @@ class Workspace {
   enum class State : uint8_t { idle, running, cancelled };
 
   std::atomic<State> state_{State::idle};
+  RunPool* runs_ = nullptr;         // that the run under way is of
   std::shared_ptr<Device> device_;  // whose memory this is
   uint64_t generation_ = 0;         // of that memory: in a later one the queue throws
   std::unique_ptr<Queue> queue_;

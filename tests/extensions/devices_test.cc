@@ -2,9 +2,9 @@
 // before kernels trust it, and what fails.
 #include <gtest/gtest.h>
 
-#include "runtime/page_table.h"
 #include "runtime/session.h"
 #include "tests/passes/parse_ops.h"
+#include "tests/runtime/sample_sessions.h"
 #include "tests/support/error_of.h"
 
 namespace hone::test {
@@ -68,46 +68,9 @@ TEST(OffsetDevice, WritesIntoMemoryOfCallers) {
   EXPECT_EQ(y, (std::vector<float>{1, 2, 3}));
 }
 
-TEST(OffsetDevice, RowsThatDoNotExistAreRefused) {
-  Session session(parse(R"(graph g {
-    %i : i64[N] = input "i"
-    %table : f32[3,2] = const "table" {1, 2, 3, 4, 5, 6}
-    %j = add %i, %i
-    %y = gather %table, %j
-    return %y as "y"
-  })"),
-                  on_device());
-  const auto at = [](int64_t i) { return NamedTensors{{"i", Tensor::of<int64_t>({1}, {i})}}; };
-  EXPECT_EQ(session.run(at(1))[0].to_floats(), (std::vector<float>{5, 6}));
-  EXPECT_NE(error_of([&] { session.run(at(2)); }).find("element 0 is 4"), std::string::npos);
-  EXPECT_EQ(session.run(at(0))[0].to_floats(), (std::vector<float>{1, 2}));
-}
+TEST(OffsetDevice, RowsThatDoNotExistAreRefused) { expect_rows_are_looked_at(on_device()); }
 
-TEST(OffsetDevice, PagedRowsStayThere) {
-  Session session(parse(R"(graph cache {
-    %rows : f32[B,S,32] = input "rows"
-    %kv : mxint8[P,4,32] = state "kv"
-    %table : i64[B,T] = state "table"
-    %lengths : i64[B] = state "lengths"
-    %one : i64[] = const {1}
-    %new = quantize %rows {format=mxint8}
-    %kv2 = cache_append %kv, %new, %table, %lengths
-    %lengths2 = add %lengths, %one
-    %read = gather %kv2, %table
-    update %kv = %kv2
-    update %lengths = %lengths2
-    return %read as "read"
-  })"),
-                  on_device());
-  Context context;
-  PageTable pages(session.graph(), context, {.pages = {"kv"}}, 1);
-  Tensor read;
-  for (int i = 0; i < 9; ++i) {
-    pages.reserve(1);
-    read = session.run(context, {{"rows", Tensor::of<float>({1, 1, 32}, std::vector<float>(32, i))}})[0];
-  }
-  for (size_t i = 0; i < 9; ++i) EXPECT_EQ(read.as<float>()[i * 32], static_cast<float>(i));
-}
+TEST(OffsetDevice, PagedRowsStayThere) { expect_rows_are_kept(on_device(), "offset"); }
 
 TEST(OffsetDevice, ItsMemoryIsNotReadAsTheHosts) {
   const std::shared_ptr<Device> device = open_device("offset");

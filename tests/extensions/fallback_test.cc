@@ -9,9 +9,9 @@
 #include "jobs/explain.h"
 #include "kernels/registry.h"
 #include "report/json.h"
-#include "runtime/page_table.h"
 #include "runtime/session.h"
 #include "tests/runtime/encoder.h"
+#include "tests/runtime/sample_sessions.h"
 #include "tests/support/error_of.h"
 
 namespace hone::test {
@@ -122,65 +122,14 @@ TEST(HostSteps, LayOutWeightsThatRunsChange) {
 // A part of a value is written by each of two steps, the first of which has nothing to do where the pages are updated
 // in place.
 TEST(HostSteps, UpdatePagesInPlace) {
-  const Graph graph = parse(R"(graph cache {
-    %rows : f32[B,S,32] = input "rows"
-    %kv : mxint8[P,4,32] = state "kv"
-    %table : i64[B,T] = state "table"
-    %lengths : i64[B] = state "lengths"
-    %one : i64[] = const {1}
-    %new = quantize %rows {format=mxint8}
-    %kv2 = cache_append %kv, %new, %table, %lengths
-    %lengths2 = add %lengths, %one
-    %read = gather %kv2, %table
-    update %kv = %kv2
-    update %lengths = %lengths2
-    return %read as "read"
-  })");
-  for (const std::string& lacking : {std::string("cache_append"), std::string("gather,quantize"), all_classes()}) {
-    Session session(graph, on_device(lacking));
-    Context context;
-    PageTable pages(session.graph(), context, {.pages = {"kv"}}, 1);
-    Tensor read;
-    for (int i = 0; i < 9; ++i) {
-      pages.reserve(1);
-      read = session.run(context, {{"rows", Tensor::of<float>({1, 1, 32}, std::vector<float>(32, i))}})[0];
-    }
-    for (size_t i = 0; i < 9; ++i) EXPECT_EQ(read.as<float>()[i * 32], static_cast<float>(i)) << lacking;
-  }
+  for (const std::string& lacking : {std::string("cache_append"), std::string("gather,quantize"), all_classes()})
+    expect_rows_are_kept(on_device(lacking), lacking);
 }
 
-TEST(HostSteps, LookAtWhatTheyTrust) {
-  Session session(parse(R"(graph g {
-    %i : i64[N] = input "i"
-    %table : f32[3,2] = const "table" {1, 2, 3, 4, 5, 6}
-    %j = add %i, %i
-    %y = gather %table, %j
-    return %y as "y"
-  })"),
-                  on_device("gather"));
-  const auto at = [](int64_t i) { return NamedTensors{{"i", Tensor::of<int64_t>({1}, {i})}}; };
-  EXPECT_EQ(session.run(at(1))[0].to_floats(), (std::vector<float>{5, 6}));
-  EXPECT_THAT(error_of([&] { session.run(at(2)); }), HasSubstr("element 0 is 4"));
-  EXPECT_EQ(session.run(at(0))[0].to_floats(), (std::vector<float>{1, 2}));
-}
+TEST(HostSteps, LookAtWhatTheyTrust) { expect_rows_are_looked_at(on_device("gather")); }
 
 TEST(HostSteps, RunInBodies) {
-  const Graph graph = parse_seeded(R"(graph g {
-    %h : f32[B,8] = input "h"
-    %x : f32[T,B,8] = input "x"
-    %w : f32[8,8] = const "w"
-    %last, %all = scan %h, %x, %w {states=1, scans=1} do
-      graph body {
-        %before : f32[B,8] = input "before"
-        %now : f32[B,8] = input "now"
-        %k : f32[8,8] = input "k"
-        %p = matmul %before, %k
-        %s = add %p, %now
-        %c = clip %s {min=-3, max=3}
-        return %c as "0", %c as "1"
-      }
-    return %last as "last", %all as "all"
-  })");
+  const Graph graph = parse_seeded(kScan);
   Session cpu(graph, {}), session(graph, on_device("gemm"));
   for (int64_t rows : {1, 3}) {
     const auto ones = [](std::vector<int64_t> shape) {

@@ -95,8 +95,8 @@ TEST_F(StepsQueueTest, EventsSayHowLongLaunchesTook) {
   EXPECT_GT(queue_->elapsed_ns(begin, end), 0);
 }
 
-TEST(StepsMemory, IsNoProcessesAndHasAnEnd) {
-  StepsMemory memory;
+TEST(ForeignMemory, IsNoProcessesAndHasAnEnd) {
+  ForeignMemory memory("steps");
   std::byte* const block = memory.take(16);
   EXPECT_GE(reinterpret_cast<uintptr_t>(block), uintptr_t{1} << 57);
   EXPECT_NO_THROW(memory.at(block + 12, 4));
@@ -106,8 +106,8 @@ TEST(StepsMemory, IsNoProcessesAndHasAnEnd) {
   EXPECT_THROW(memory.at(block, 1), Bug);
 }
 
-TEST(StepsMemory, EndsWhenATestAsks) {
-  StepsMemory memory;
+TEST(ForeignMemory, EndsWhenATestAsks) {
+  ForeignMemory memory("steps");
   memory.fail_after(1);
   memory.take(8);
   EXPECT_NE(error_of([&] { memory.take(8); }).find("no more memory"), std::string::npos);

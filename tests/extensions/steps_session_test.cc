@@ -335,5 +335,42 @@ TEST(StepsSession, UpdatesAllocateNothingInTheLongRun) {
   EXPECT_EQ(device->memory().takes() - takes, 0);
 }
 
+// The host's kernel reads two of them, and nothing the third.
+TEST(StepsSession, InputsThatNoKernelOfItReadsStayOnTheHost) {
+  const auto device = std::make_shared<StepsDevice>();
+  Model model(device, R"(graph g {
+    %a : f32[2,2] = input "a"
+    %b : f32[2,2] = input "b"
+    %c : f32[7] = input "c"
+    %y = matmul %a, %b
+    return %y as "y"
+  })");
+  const auto y = [&](float a) {
+    return model.session
+        ->run(model.context, {{"a", Tensor::of<float>({2, 2}, {a, 0, 0, a})},
+                              {"b", Tensor::of<float>({2, 2}, {1, 2, 3, 4})},
+                              {"c", Tensor::of<float>({7}, std::vector<float>(7, 0))}})[0]
+        .to_floats();
+  };
+  const int64_t held = device->memory().blocks();
+  EXPECT_EQ(y(1), (std::vector<float>{1, 2, 3, 4}));
+  EXPECT_LE(device->memory().blocks() - held, 1) << "y";
+  EXPECT_EQ(y(2), (std::vector<float>{2, 4, 6, 8}));
+}
+
+TEST(StepsSession, MemoryOfRunsThatHaveEndedGoesToThoseThatNeedIt) {
+  int64_t n = 0;
+  for (bool has_failed = true; has_failed; ++n) {
+    SCOPED_TRACE(fmt::format("allocation {}", n));
+    const auto device = std::make_shared<StepsDevice>();
+    Model model(device, kModel);
+    EXPECT_EQ(model.session->run(inputs())[0].to_floats(), kY);  // in a workspace that no run has then
+    device->memory().fail_after(n);
+    EXPECT_EQ(model.run(), kY);
+    has_failed = device->memory().has_failed();
+  }
+  EXPECT_GT(n, 3);  // arena, inputs and outputs
+}
+
 }  // namespace
 }  // namespace hone::test

@@ -88,6 +88,17 @@ TEST(Fallback, OneOperationThatAnEpilogueLacksLeavesTheOthersOnTheDevice) {
   EXPECT_THAT(who_does_what(on({"pointwise"}, true)), ElementsAre("narrow matmul", "host relu", "narrow softmax"));
 }
 
+// Though the class that is asked after it is lacking.
+TEST(Fallback, TheReasonOfAClassThatRefusesIsSaid) {
+  const Graph graph = test::parse(R"(graph g {
+    %x : f32[2,3] = input "x"
+    %t = transpose %x {perm=[1,0]}
+    return %t as "t"
+  })");
+  const Step step = lower(graph, on({"pointwise"})).steps.back();
+  EXPECT_THAT(step.why_on_host, HasSubstr("narrow has no pointwise kernels; squares would be mostly empty"));
+}
+
 // The CPU whose products read weights as they lie alone.
 class DeviceWithoutLayouts : public X86Device {
  public:

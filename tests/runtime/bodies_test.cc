@@ -5,28 +5,11 @@
 #include "runtime/session.h"
 #include "tests/passes/parse_ops.h"
 #include "tests/runtime/encoder.h"
+#include "tests/runtime/sample_sessions.h"
 #include "tests/support/op_cases.h"
 
 namespace hone::test {
 namespace {
-
-// A recurrent layer as exporters of older frameworks spell it.
-constexpr const char* kScan = R"(graph g {
-  %h : f32[B,8] = input "h"
-  %x : f32[T,B,8] = input "x"
-  %w : f32[8,8] = const "w"
-  %last, %all = scan %h, %x, %w {states=1, scans=1} do
-    graph body {
-      %before : f32[B,8] = input "before"
-      %now : f32[B,8] = input "now"
-      %k : f32[8,8] = input "k"
-      %p = matmul %before, %k
-      %s = add %p, %now
-      %c = clip %s {min=-3, max=3}
-      return %c as "0", %c as "1"
-    }
-  return %last as "last", %all as "all"
-})";
 
 constexpr const char* kLoop = R"(graph g {
   %n : i64[] = input "n"

@@ -5,7 +5,6 @@
 
 #include "device/x86/amx/tile_rules.h"
 #include "device/x86/block_gemm/shape.h"
-#include "kernels/block_gemm/plan.h"
 #include "ops/calls/block_linear.h"
 #include "ops/evaluate.h"
 #include "tests/device/x86/kernel_runner.h"

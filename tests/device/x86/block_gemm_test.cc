@@ -78,8 +78,9 @@ TEST(BlockGemm, OfManyRowsByTiles) {
         ASSERT_TRUE(computed(plan, target, x, w, chunk++ % 4).same_bits(defined(x, w)));
       }
   for (const char* w : {"int8.g32", "int8.channel", "mxint8.g16"})  // sums would have to be scaled, or steps are short
-    EXPECT_FALSE(fits_tiles({.n = 64, .k = 64, .x_format = w[0] == 'm' ? "mxint8.g16" : "mxint8", .w_format = w},
-                            targets_with_tiles()[0]))
+    EXPECT_FALSE(fits_tiles(
+        X86BlockGemmPlan{{.n = 64, .k = 64, .x_format = w[0] == 'm' ? "mxint8.g16" : "mxint8", .w_format = w}},
+        targets_with_tiles()[0]))
         << w;
 }
 

@@ -75,14 +75,14 @@ std::vector<Case> all_cases() {
 X86ConvWeightGradientPlan plan_of(const Case& at, bool matrix, DType dtype, ConvWeightGradientArgs& args) {
   args.images = at.images;
   const PlaneWindow& p = at.plane;
-  return {.window = on_any_plane(p, args.window),
-          .only_places = p.taps() == 1 && p.pad_top == 0 && p.pad_left == 0,
-          .groups = at.groups,
-          .channels = at.channels,
-          .outputs = at.outputs,
-          .x = dtype,
-          .d = dtype,
-          .matrix = matrix};
+  return {{.window = on_any_plane(p, args.window),
+           .only_places = p.taps() == 1 && p.pad_top == 0 && p.pad_left == 0,
+           .groups = at.groups,
+           .channels = at.channels,
+           .outputs = at.outputs,
+           .x = dtype,
+           .d = dtype,
+           .matrix = matrix}};
 }
 
 std::vector<Products> reference(const Case& at, bool matrix, const Tensor& d, const Tensor& x) {

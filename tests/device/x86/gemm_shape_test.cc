@@ -86,7 +86,7 @@ std::string shape_of_window(DType a, DType w, const char* format, int64_t channe
   plan.leaves_plane = true;
   plan.by_tiles = fits_tiles(plan, target);
   const ConvShape s = conv_shape(plan, target);
-  return text_of(plan.product, s.gemm) + fmt::format("; {}x{} places", s.strip_height, s.strip_width);
+  return text_of(X86GemmPlan{plan.product, plan.by_tiles}, s.gemm) + fmt::format("; {}x{} places", s.strip_height, s.strip_width);
 }
 
 TEST(GemmShape, IsThatOfTheRule) {

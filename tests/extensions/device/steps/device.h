@@ -24,13 +24,13 @@ class StepsDevice : public Device, public std::enable_shared_from_this<StepsDevi
   const KernelImplementation* find(const KernelDef& kernel) const override { return kernels_.find(kernel); }
   std::unique_ptr<Compiler> make_compiler(const CompilerOptions& options) override;
 
-  StepsMemory& memory() { return *memory_; }
+  ForeignMemory& memory() { return *memory_; }
   StepsProbe& probe() { return *probe_; }
 
  private:
   const ImplementationTable<StepsKernel> kernels_;
-  const std::shared_ptr<StepsMemory> memory_ =
-      std::make_shared<StepsMemory>();  // buffers and queues outlive the device
+  const std::shared_ptr<ForeignMemory> memory_ =
+      std::make_shared<ForeignMemory>("steps");  // buffers and queues outlive the device
   const std::shared_ptr<StepsProbe> probe_ = std::make_shared<StepsProbe>();
 };
 

@@ -20,7 +20,7 @@ std::string describe(const GatherPlan& plan, const StepsDevice&) {
   return fmt::format("rows of {} {}", plan.columns, to_string(plan.table));
 }
 
-int64_t row_number(const GatherPlan& plan, const GatherArgs& args, int64_t result, const StepsMemory& memory) {
+int64_t row_number(const GatherPlan& plan, const GatherArgs& args, int64_t result, const ForeignMemory& memory) {
   if (plan.every_row) return result;
   const auto bytes = static_cast<size_t>(size_bytes(plan.ids));
   const auto* ids = static_cast<const std::byte*>(args.ids) + result % args.ids_per_table * size_bytes(plan.ids);
@@ -35,7 +35,7 @@ int64_t row_number(const GatherPlan& plan, const GatherArgs& args, int64_t resul
   return result / args.ids_per_table * args.rows + (id < 0 ? id + args.rows : id);
 }
 
-void run(const KernelPlan& any, const KernelArgs& all, const StepsMemory& memory) {
+void run(const KernelPlan& any, const KernelArgs& all, const ForeignMemory& memory) {
   const auto& plan = any.get<GatherPlan>();
   const auto args = from_args<GatherArgs>(all);
   const int64_t bytes = plan.columns * size_bytes(plan.table);

@@ -3,8 +3,8 @@
 
 #include <array>
 
+#include "device/foreign_memory.h"
 #include "device/implementation_of.h"
-#include "device/steps/memory.h"
 #include "device/steps/tally.h"
 #include "kernels/kernel.h"
 
@@ -14,7 +14,7 @@ class StepsDevice;
 
 struct StepsKernel : KernelImplementation {
   // All items of a call, whose arguments have addresses of the memory.
-  void (*run)(const KernelPlan& plan, const KernelArgs& args, const StepsMemory& memory) = nullptr;
+  void (*run)(const KernelPlan& plan, const KernelArgs& args, const ForeignMemory& memory) = nullptr;
 };
 
 extern const StepsKernel kStepsGather, kStepsPointwise;

@@ -43,7 +43,7 @@ std::string describe(const PointwisePlan& plan, const StepsDevice&) {
 
 class Rows {
  public:
-  Rows(const PointwisePlan& plan, const PointwiseKernelArgs& args, const StepsMemory& memory)
+  Rows(const PointwisePlan& plan, const PointwiseKernelArgs& args, const ForeignMemory& memory)
       : plan_(plan), args_(args), memory_(memory), interpreter_(plan.program), length_(row_length(plan, args)) {}
 
   void run(int64_t row) {
@@ -103,12 +103,12 @@ class Rows {
 
   const PointwisePlan& plan_;
   const PointwiseKernelArgs& args_;
-  const StepsMemory& memory_;
+  const ForeignMemory& memory_;
   Interpreter interpreter_;
   const int64_t length_;
 };
 
-void run(const KernelPlan& any, const KernelArgs& all, const StepsMemory& memory) {
+void run(const KernelPlan& any, const KernelArgs& all, const ForeignMemory& memory) {
   const auto& plan = any.get<PointwisePlan>();
   const auto args = from_args<PointwiseKernelArgs>(all);
   Rows rows(plan, args, memory);

@@ -23,7 +23,7 @@ struct StepsReplay : Replay {
 // Whether it is this launch's turn to go wrong.
 bool is_due(std::atomic<int64_t>& launches) { return launches >= 0 && launches-- == 0; }
 
-void run_call(const KernelCall& call, StepsMemory& memory, StepsProbe& probe) {
+void run_call(const KernelCall& call, ForeignMemory& memory, StepsProbe& probe) {
   const std::string_view kernel = call.code->plan.kernel().name;
   if (is_due(probe.fail_after)) fail("{}: the {} kernel of the steps device failed", call.name, kernel);
   if (is_due(probe.lose_after)) memory.lose();

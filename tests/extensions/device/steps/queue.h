@@ -27,7 +27,7 @@ struct StepsProbe {
 
 class StepsQueue : public Queue {
  public:
-  StepsQueue(std::shared_ptr<StepsMemory> memory, std::shared_ptr<StepsProbe> probe)
+  StepsQueue(std::shared_ptr<ForeignMemory> memory, std::shared_ptr<StepsProbe> probe)
       : memory_(std::move(memory)), probe_(std::move(probe)), generation_(memory_->generation()) {}
 
   void write(std::byte* to, std::span<const std::byte> from) override;
@@ -45,7 +45,7 @@ class StepsQueue : public Queue {
  private:
   void enqueue(std::function<void()> task);
 
-  const std::shared_ptr<StepsMemory> memory_;
+  const std::shared_ptr<ForeignMemory> memory_;
   const std::shared_ptr<StepsProbe> probe_;
   const uint64_t generation_;  // of the memory that it works on
   TaskThread thread_;          // last: its tasks use the others

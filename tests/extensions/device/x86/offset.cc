@@ -1,19 +1,14 @@
-// A device that shares nothing with the host: its addresses are offsets into a block of its own, which are translated
-// when a kernel is launched, and its queue is another thread. Whoever takes an address of it for a pointer ends there.
-#include <sys/mman.h>
-
+// A device that shares nothing with the host: its addresses are none of the process, and are translated when a kernel
+// is launched; its queue is another thread.
 #include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cstring>
-#include <map>
-#include <mutex>
 
 #include "base/error.h"
-#include "base/memory_limit.h"
-#include "base/multiples.h"
 #include "base/stop.h"
 #include "base/threads.h"
+#include "device/foreign_memory.h"
 #include "device/task_thread.h"
 #include "device/x86/device.h"
 #include "device/x86/x86_kernel.h"
@@ -22,74 +17,34 @@
 namespace hone {
 namespace {
 
-constexpr size_t kBlock = size_t{1} << 32;  // of addresses; pages come when they are written
-constexpr uintptr_t kFirst = 4096;          // offsets begin here, so that none is null
 constexpr std::string_view kWithout = " without ";
-
-class Block {
- public:
-  Block() {
-    void* memory = ::mmap(nullptr, kBlock, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-    CHECK(memory != MAP_FAILED);
-    base_ = static_cast<std::byte*>(memory);
-  }
-  ~Block() { ::munmap(base_, kBlock); }
-  Block(const Block&) = delete;
-  Block& operator=(const Block&) = delete;
-
-  std::byte* take(size_t bytes) {
-    const std::lock_guard lock(mutex_);
-    const size_t size = static_cast<size_t>(round_up(static_cast<int64_t>(std::max<size_t>(bytes, 1)), 64));
-    uintptr_t at = kFirst;
-    for (const auto& [begin, end] : taken_) {
-      if (at + size <= begin) break;
-      at = end;
-    }
-    if (at + size > kBlock) throw MemoryError("the block of the device is full");
-    taken_[at] = at + size;
-    return reinterpret_cast<std::byte*>(at);
-  }
-  void give_back(const std::byte* address) {
-    const std::lock_guard lock(mutex_);
-    taken_.erase(reinterpret_cast<uintptr_t>(address));
-  }
-  std::byte* pointer(const void* address) const {
-    const auto offset = reinterpret_cast<uintptr_t>(address);
-    CHECK(offset >= kFirst && offset < kBlock, "{} is no address of the device", address);
-    return base_ + offset;
-  }
-
- private:
-  std::byte* base_ = nullptr;
-  std::mutex mutex_;
-  std::map<uintptr_t, uintptr_t> taken_;  // begin to end
-};
 
 class OffsetQueue : public Queue {
  public:
-  explicit OffsetQueue(std::shared_ptr<Block> block) : block_(std::move(block)) {}
+  explicit OffsetQueue(std::shared_ptr<ForeignMemory> memory) : memory_(std::move(memory)) {}
 
   void write(std::byte* to, std::span<const std::byte> from) override {
     if (from.empty()) return;
-    thread_.enqueue([this, to, from] { std::memcpy(block_->pointer(to), from.data(), from.size()); });
+    thread_.enqueue([this, to, from] { std::memcpy(memory_->at(to, from.size()), from.data(), from.size()); });
   }
   void read(const std::byte* from, std::span<std::byte> to) override {
     if (to.empty()) return;
-    thread_.enqueue([this, from, to] { std::memcpy(to.data(), block_->pointer(from), to.size()); });
+    thread_.enqueue([this, from, to] { std::memcpy(to.data(), memory_->at(from, to.size()), to.size()); });
   }
   void copy(std::byte* to, const std::byte* from, size_t bytes) override {
     if (bytes > 0)
-      thread_.enqueue([this, to, from, bytes] { std::memmove(block_->pointer(to), block_->pointer(from), bytes); });
+      thread_.enqueue(
+          [this, to, from, bytes] { std::memmove(memory_->at(to, bytes), memory_->at(from, bytes), bytes); });
   }
   void launch(Code code, const KernelArgs& args, const Launch& call, std::span<std::byte* const> scratch) override {
     thread_.enqueue([this, code, args, call, threads = std::vector<std::byte*>(scratch.begin(), scratch.end())] {
       KernelArgs translated = args;
       for (void*& pointer : translated.pointers)
-        if (pointer) pointer = block_->pointer(pointer);
+        if (pointer) pointer = memory_->at(pointer, 0);
       const auto kernel = reinterpret_cast<KernelFn>(const_cast<void*>(code));
       auto chunk = [&](int64_t begin, int64_t end, int thread) {
         std::byte* own = threads[static_cast<size_t>(thread)];
-        kernel(&translated, begin, end, own ? block_->pointer(own) : nullptr);
+        kernel(&translated, begin, end, own ? memory_->at(own, 0) : nullptr);
       };
       const Unstoppable whole;  // a stop is seen between launches, by whoever asks for them
       parallel_chunks(call.items, call.items_per_chunk, static_cast<int>(threads.size()), chunk);
@@ -102,8 +57,8 @@ class OffsetQueue : public Queue {
   void synchronise() override { thread_.synchronise(); }
 
  private:
-  const std::shared_ptr<Block> block_;
-  TaskThread thread_;  // last: its tasks use the block
+  const std::shared_ptr<ForeignMemory> memory_;
+  TaskThread thread_;  // last: its tasks use the memory
 };
 
 class OffsetDevice : public X86Device, public std::enable_shared_from_this<OffsetDevice> {
@@ -121,21 +76,21 @@ class OffsetDevice : public X86Device, public std::enable_shared_from_this<Offse
   }
   bool is_host() const override { return false; }
   void read(const std::byte* from, std::span<std::byte> to) override {
-    std::memcpy(to.data(), block_->pointer(from), to.size());  // queues are empty when a run has ended
+    std::memcpy(to.data(), memory_->at(from, to.size()), to.size());  // queues are empty when a run has ended
   }
   Buffer allocate(size_t bytes) override {
-    std::byte* const address = block_->take(bytes);
-    // What the buffer keeps alive: the block, and the device that reads it.
-    auto owner = std::shared_ptr<const void>(address, [block = block_, self = shared_from_this()](const void* memory) {
-      block->give_back(static_cast<const std::byte*>(memory));
+    std::byte* const address = memory_->take(bytes);
+    // What the buffer keeps alive: the memory, and the device that reads it.
+    auto owner = std::shared_ptr<const void>(address, [memory = memory_, self = shared_from_this()](const void* taken) {
+      memory->give_back(static_cast<const std::byte*>(taken));
     });
     return Buffer::of_device(*this, std::move(owner), {address, bytes});
   }
-  std::unique_ptr<Queue> make_queue() override { return std::make_unique<OffsetQueue>(block_); }
+  std::unique_ptr<Queue> make_queue() override { return std::make_unique<OffsetQueue>(memory_); }
 
  private:
   const std::vector<std::string> lacking_;  // kernel classes
-  std::shared_ptr<Block> block_ = std::make_shared<Block>();
+  std::shared_ptr<ForeignMemory> memory_ = std::make_shared<ForeignMemory>("offset");
 };
 
 std::vector<std::string> known_classes(std::string_view names) {
