@@ -3,8 +3,6 @@
 #include <algorithm>
 #include <cstring>
 
-#include "device/x86/code_reader.h"
-
 namespace hone {
 
 using Order = WeightCodec::Order;
@@ -12,16 +10,10 @@ using Order = WeightCodec::Order;
 PackedSource::PackedSource(const PanelLayout& layout, const Tensor& weights, int64_t first_row)
     : s_(layout),
       c_(*layout.codec),
-      format_(*weights.format()),
-      planes_(weights.planes()),
-      grid_(scale_grid(format_)),
-      layout_(packed_layout(format_, weights.shape())),
+      rows_(weights, layout.k),
       first_row_(first_row),
       end_row_(first_row + layout.n),
       scales_(layout.groups() * layout.codec->levels) {
-  const Geometry& g = format_.geometry;
-  const bool by_output = g.axis == 0 || g.axis == -2;
-  across_ = g.kind == Geometry::Kind::channel ? !by_output : g.kind == Geometry::Kind::group && by_output;
   whole_ = holds_whole_lanes();
   if (whole_) make_table();
   if (c_.order == Order::interleaved) change_ = LaneChange::interleave;
@@ -37,7 +29,7 @@ void PackedSource::pack(int64_t first, std::byte* panel, int v) const {
     return std::span(scratch.scale_codes).subspan(static_cast<size_t>(slot * scales_), static_cast<size_t>(scales_));
   };
   for (int64_t slot = 0; slot < s_.slots && c_.scale_bytes(); ++slot)
-    if (const int64_t row = row_of(slot, row0); row < end_row_) read_scales(row, scales_of(slot));
+    if (const int64_t row = row_of(slot, row0); row < end_row_) rows_.read_scales(row, scales_of(slot));
   store_scales(row0, scratch, panel + s_.scales_offset() + v * s_.scale_vector_bytes());
   LaneRows columns{};
   for (int64_t c = 0; c < s_.lanes; ++c) {
@@ -50,51 +42,17 @@ void PackedSource::pack(int64_t first, std::byte* panel, int v) const {
     if (s_.indexes_scales()) std::memcpy(panel + s_.numbers_offset() + (v * s_.lanes + c) * 4, &number, 4);
   }
   transpose_lanes(columns, s_.lanes, rows, change_, panel + int64_t{v} * s_.lanes * 4, s_.row_bytes());
-  if (c_.has_global) std::memcpy(panel + s_.global_offset(), planes_.global.data(), 4);
+  if (c_.has_global) std::memcpy(panel + s_.global_offset(), rows_.planes().global.data(), 4);
 }
 
 // --- scales
 // ------------------------------------------------------------------------------------------------------------
 
-PackedSource::Groups PackedSource::groups_of(int64_t row) const {
-  const int64_t per_line = layout_.groups_per_line;
-  switch (format_.geometry.kind) {
-    case Geometry::Kind::none:
-    case Geometry::Kind::tensor:
-      return {0, 0};
-    case Geometry::Kind::channel:
-      return across_ ? Groups{0, 1} : Groups{row, 0};
-    case Geometry::Kind::group:
-      return across_ ? Groups{row / grid_.rows, per_line} : Groups{row * per_line, 1};
-    case Geometry::Kind::tile:
-      return {grid_.rows ? row / grid_.rows * per_line : 0, 1};
-    case Geometry::Kind::flattened:
-      return {row * s_.k / grid_.columns, 1};
-  }
-  CHECK(false);
-}
-
-int64_t PackedSource::scale_bit(int64_t group) const {
-  const int64_t per_line = layout_.groups_per_line;
-  return group / per_line * layout_.scale_line_bytes * 8 + group % per_line * c_.levels * format_.scale.bits;
-}
-
-void PackedSource::read_scales(int64_t row, std::span<uint32_t> codes) const {
-  const auto [first, stride] = groups_of(row);
-  const int64_t left = stride ? (layout_.groups - first + stride - 1) / stride : 1;
-  const int64_t count = std::min(s_.groups(), left);
-  const bool together = stride == 1 && first % layout_.groups_per_line + count <= layout_.groups_per_line;
-  const int64_t run = together ? count : 1;
-  for (int64_t g = 0; g < count; g += run)
-    read_codes(planes_.scales, scale_bit(first + g * stride), format_.scale.bits,
-               codes.subspan(static_cast<size_t>(g * c_.levels), static_cast<size_t>(run * c_.levels)));
-}
-
 int64_t PackedSource::slot_of(int64_t row, int64_t row0) const {
-  return s_.slots == 1 ? 0 : row / grid_.rows - row0 / grid_.rows;
+  return s_.slots == 1 ? 0 : row / rows_.grid().rows - row0 / rows_.grid().rows;
 }
 int64_t PackedSource::row_of(int64_t slot, int64_t row0) const {
-  return s_.slots == 1 ? row0 : std::max(row0, (row0 / grid_.rows + slot) * grid_.rows);
+  return s_.slots == 1 ? row0 : std::max(row0, (row0 / rows_.grid().rows + slot) * rows_.grid().rows);
 }
 
 // Products with the infinity that decoders make of E8M0's NaN are NaN when every code is 0.
@@ -106,7 +64,6 @@ void PackedSource::store_scales(int64_t row0, const Scratch& scratch, std::byte*
   for (int64_t slot = 0; slot < s_.slots; ++slot) {
     const int64_t row = row_of(slot, row0);
     if (row >= end_row_) break;
-    const auto [first, stride] = groups_of(row);
     for (int64_t i = 0; i < scales_ && c_.scale_bytes(); ++i) {
       const uint32_t code = scratch.scale_codes[static_cast<size_t>(slot * scales_ + i)];
       std::byte* to =
@@ -114,10 +71,11 @@ void PackedSource::store_scales(int64_t row0, const Scratch& scratch, std::byte*
       if (!c_.scale_recode.empty()) *to = std::byte{c_.scale_recode[code]};
       else std::memcpy(to, &code, static_cast<size_t>(c_.scale_bytes()));
     }
-    const auto zero_bytes = static_cast<size_t>(c_.zero_point_bytes);
-    for (int64_t g = 0; g < s_.groups() && zero_bytes; ++g)
-      std::memcpy(out + g * s_.scale_row_bytes() + s_.zero_points_offset() + slot * c_.zero_point_bytes,
-                  planes_.zero_points.data() + static_cast<size_t>(first + g * stride) * zero_bytes, zero_bytes);
+    for (int64_t g = 0; g < s_.groups() && c_.zero_point_bytes; ++g) {
+      const uint32_t zero = rows_.zero_point(row, g);
+      std::memcpy(out + g * s_.scale_row_bytes() + s_.zero_points_offset() + slot * c_.zero_point_bytes, &zero,
+                  static_cast<size_t>(c_.zero_point_bytes));
+    }
   }
 }
 
@@ -127,8 +85,8 @@ void PackedSource::store_scales(int64_t row0, const Scratch& scratch, std::byte*
 // Rows whose bytes, each translated, are the lanes.
 bool PackedSource::holds_whole_lanes() const {
   const bool bytes = c_.bits == 4 || c_.bits == 8;
-  return bytes && !across_ && !s_.unaligned_groups() && layout_.code_planes == 1 && s_.k % c_.chunk_k() == 0 &&
-         first_bit(1) % 8 == 0;
+  return bytes && !rows_.across() && !s_.unaligned_groups() && rows_.layout().code_planes == 1 &&
+         s_.k % c_.chunk_k() == 0 && rows_.first_bit(1) % 8 == 0;
 }
 
 void PackedSource::make_table() {
@@ -136,26 +94,6 @@ void PackedSource::make_table() {
   for (size_t byte = 0; byte < table_.size(); ++byte)
     table_[byte] = static_cast<uint8_t>(c_.recode[byte % codes] | (codes == 16 ? c_.recode[byte / 16] << 4 : 0));
   for (size_t byte = 0; byte < table_.size(); ++byte) translates_ |= table_[byte] != byte;
-}
-
-int64_t PackedSource::first_bit(int64_t row) const {
-  return layout_.lines == 1 ? row * s_.k * c_.bits / layout_.code_planes : row * layout_.line_bytes * 8;
-}
-
-template <class T>
-void PackedSource::read_row(int64_t row, std::span<T> codes) const {
-  const int planes = layout_.code_planes, bits = c_.bits / planes;
-  const int64_t plane_bits = layout_.padded_lines * layout_.line_bytes * 8;
-  if (planes == 1 && !across_) return read_codes(planes_.codes, first_bit(row), bits, codes);
-  std::vector<T> part(codes.size());
-  std::ranges::fill(codes, 0);
-  for (int p = 0; p < planes; ++p) {
-    if (!across_) read_codes(planes_.codes, p * plane_bits + first_bit(row), bits, std::span(part));
-    for (size_t k = 0; k < part.size() && across_; ++k)
-      read_codes(planes_.codes, p * plane_bits + static_cast<int64_t>(k) * layout_.line_bytes * 8 + row * bits, bits,
-                 std::span(part).subspan(k, 1));
-    for (size_t k = 0; k < part.size(); ++k) codes[k] = static_cast<T>(codes[k] | part[k] << (p * bits));
-  }
 }
 
 // The lanes of a row: in the plane when they are there, else in `lanes`.
@@ -170,7 +108,7 @@ const std::byte* PackedSource::line(int64_t row, std::span<const uint32_t> scale
 }
 
 const std::byte* PackedSource::whole_line(int64_t row, std::byte* lanes) const {
-  const std::byte* codes = planes_.codes.data() + first_bit(row) / 8;
+  const std::byte* codes = rows_.planes().codes.data() + rows_.first_bit(row) / 8;
   if (!translates_) return codes;
   translate(table_, codes, s_.k * c_.stored_bits / 8, lanes);
   return lanes;
@@ -182,7 +120,7 @@ void PackedSource::narrow_line(int64_t row, std::span<const uint32_t> scale_code
   const int64_t chunk = c_.chunk_k(), chunks = (s_.k + chunk - 1) / chunk;
   scratch.narrow.assign(static_cast<size_t>(chunks * chunk), 0);
   const auto codes = std::span(scratch.narrow).first(static_cast<size_t>(s_.k));
-  read_row(row, codes);
+  rows_.read_codes(row, codes);
   for (uint8_t& code : codes) code = c_.recode[code];
   const int64_t begun = s_.crossing_groups() ? row * s_.k % s_.group : 0;  // elements of the first group in rows before
   for (int64_t g = 0; g < std::ssize(scale_codes); ++g) {
@@ -205,7 +143,7 @@ void PackedSource::narrow_line(int64_t row, std::span<const uint32_t> scale_code
 
 void PackedSource::wide_line(int64_t row, Scratch& scratch, uint32_t* lanes) const {
   scratch.wide.resize(static_cast<size_t>(s_.k));
-  read_row(row, std::span(scratch.wide));
+  rows_.read_codes(row, std::span(scratch.wide));
   const int64_t chunk = c_.chunk_k();
   for (int64_t k = 0; k < s_.k; ++k) {
     uint32_t code = scratch.wide[static_cast<size_t>(k)];

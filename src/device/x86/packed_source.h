@@ -8,8 +8,8 @@
 #include "device/x86/byte_table.h"
 #include "device/x86/gemm/panel_layout.h"
 #include "device/x86/lane_layout.h"
-#include "formats/packed.h"
 #include "ir/tensor.h"
+#include "kernels/packed_rows.h"
 
 namespace hone {
 
@@ -31,16 +31,6 @@ class PackedSource {
 
   bool holds_whole_lanes() const;
   void make_table();
-  int64_t first_bit(int64_t row) const;
-  template <class T>
-  void read_row(int64_t row, std::span<T> codes) const;
-
-  struct Groups {
-    int64_t first, stride;
-  };
-  Groups groups_of(int64_t row) const;  // the groups that a row's have in the order of the scales' plane
-  int64_t scale_bit(int64_t group) const;
-  void read_scales(int64_t row, std::span<uint32_t> codes) const;
   int64_t slot_of(int64_t row, int64_t row0) const;
   int64_t row_of(int64_t slot, int64_t row0) const;
   bool is_nan(uint32_t scale_code) const;
@@ -53,13 +43,9 @@ class PackedSource {
 
   const PanelLayout& s_;
   const WeightCodec& c_;
-  const Format format_;
-  const PlaneView planes_;
-  const ScaleGrid grid_;
-  PackedLayout layout_;
+  const PackedRows rows_;
   int64_t first_row_, end_row_;
-  int64_t scales_;       // of a slot
-  bool across_ = false;  // lines of the format run across the rows
+  int64_t scales_;  // of a slot
   LaneChange change_ = LaneChange::none;
   bool whole_ = false, translates_ = false;
   ByteTable table_{};  // of bytes of codes, when whole_

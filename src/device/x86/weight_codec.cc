@@ -131,25 +131,6 @@ std::vector<FieldPiece> field_pieces(int field_bits) {
   return pieces;
 }
 
-ScaleGrid scale_grid(const Format& format) {
-  const Geometry& g = format.geometry;
-  const bool outputs = g.axis == 0 || g.axis == -2;
-  switch (g.kind) {
-    case Geometry::Kind::none:
-    case Geometry::Kind::tensor:
-      return {};
-    case Geometry::Kind::channel:
-      return outputs ? ScaleGrid{1, 0} : ScaleGrid{0, 1};
-    case Geometry::Kind::group:
-      return outputs ? ScaleGrid{g.columns, 1} : ScaleGrid{1, g.columns};
-    case Geometry::Kind::tile:
-      return {g.rows, g.columns};
-    case Geometry::Kind::flattened:
-      return {.rows = 1, .columns = g.columns, .flattened = true};
-  }
-  CHECK(false);
-}
-
 std::shared_ptr<const WeightCodec> weight_codec(const Format& format, const X86Target& target) {
   static std::mutex mutex;
   static std::map<std::pair<std::string, uint32_t>, std::shared_ptr<const WeightCodec>> known;

@@ -11,6 +11,7 @@
 #include "device/x86/target.h"
 #include "formats/format.h"
 #include "kernels/code_meaning.h"
+#include "kernels/packed_rows.h"
 
 namespace hone {
 
@@ -55,14 +56,6 @@ struct FieldPiece {
   int word, row, from, bits, to;
 };
 std::vector<FieldPiece> field_pieces(int field_bits);
-
-// One scale for `rows` outputs x `columns` inputs of a matrix; 0: for all of them. `flattened`: for `columns`
-// consecutive elements, which may go on in the next row.
-struct ScaleGrid {
-  int64_t rows = 0, columns = 0;
-  bool flattened = false;
-};
-ScaleGrid scale_grid(const Format& format);
 
 // Computed once per format and features, then shared.
 std::shared_ptr<const WeightCodec> weight_codec(const Format& format, const X86Target& target);

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "device/x86/code_reader.h"
+#include "kernels/code_reader.h"
 #include "device/x86/lane_layout.h"
 #include "kernels/gemm/plan.h"
 #include "tests/device/x86/gemm_run.h"

@@ -5,7 +5,7 @@
 #include "base/mapped_file.h"
 #include "base/threads.h"
 #include "device/x86/block_gemm/shape.h"
-#include "device/x86/code_reader.h"
+#include "kernels/code_reader.h"
 #include "device/x86/gemm/prepack.h"
 #include "device/x86/lane_layout.h"
 #include "formats/packed.h"

@@ -1,4 +1,4 @@
-#include "device/x86/code_reader.h"
+#include "kernels/code_reader.h"
 
 #include <immintrin.h>
 
