@@ -147,6 +147,7 @@ struct Ran {
   std::vector<float> values;
   double bank_cycles = 0;  // over the least
   int64_t products = 0;    // mma
+  int64_t executed = 0;    // instructions of warps
 };
 
 Ran run(const AttentionCase& c, Inputs& in, const CudaTarget& target, bool backwards = false,
@@ -176,7 +177,9 @@ Ran run(const AttentionCase& c, Inputs& in, const CudaTarget& target, bool backw
                                   writes(shared)};
   const CudaPlan kernel(plan, target);
   const ptx::Counts counts = kernel.run(to_args(args), buffers, backwards, sums);
-  Ran ran{.bank_cycles = kernel.bank_cycles_over_least(counts), .products = counts.of(kernel.kernel(), "mma").executed};
+  Ran ran{.bank_cycles = kernel.bank_cycles_over_least(counts),
+          .products = counts.of(kernel.kernel(), "mma").executed,
+          .executed = counts.all().executed};
   if (c.splits) {
     CudaAttentionPlan join = plan;
     join.task = Task::join;
@@ -395,7 +398,7 @@ TEST(CudaAttention, CachesInPages) {
 
 TEST(CudaAttention, PackedKeysAndValuesByTheirExpressions) {
   for (const auto& [k, v] :
-       {std::pair("int8.g64", "int8.g64"), {"mxint8", "mxfp4"}, {"", "int4.g32.asym"}, {"mxfp8_e4m3", ""}})
+       {std::pair("int8.g64", "int8.g64"), {"mxint8", "mxfp4"}, {"", "uint4.g32.asym"}, {"mxfp8_e4m3", ""}})
     check({.batches = 2,
            .queries = 4,
            .keys = 50,
@@ -454,6 +457,22 @@ TEST(CudaAttention, SharedMemoryIsReadWithoutConflicts) {
       // 64 x 128 x head_dim products and as many with values, of 16 x 8 x 16.
       EXPECT_EQ(ran.products, way.capability == 80 && way.dtype == DType::bf16 ? 2 * 64 * 128 * head_dim / 2048 : 0);
     }
+}
+
+// Issue slots of a product: what a further tile of keys costs over its products.
+TEST(CudaAttention, FewInstructionsStandBesideProducts) {
+  for (const int head_dim : {64, 128}) {
+    AttentionCase c{.queries = 64, .keys = 128, .heads = 1, .kv_heads = 1, .head_dim = head_dim, .dtype = DType::bf16};
+    Inputs few = random_inputs(c, 21);
+    const Ran short_run = run(c, few, CudaTarget(80));
+    c.keys = 384;
+    Inputs many = random_inputs(c, 21);
+    const Ran long_run = run(c, many, CudaTarget(80));
+    const double slots = static_cast<double>(long_run.executed - short_run.executed) /
+                         static_cast<double>(long_run.products - short_run.products);
+    RecordProperty(fmt::format("slots_{}", head_dim), fmt::format("{:.2f}", slots));
+    EXPECT_LE(slots, 8) << head_dim;
+  }
 }
 
 // Sums of tensor cores may be cut off instead of rounded.

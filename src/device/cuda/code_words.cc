@@ -22,10 +22,12 @@ Values load_code_words(Emitter& e, Value* pointer, int bytes, int alignment) {
   const int aligned = access_alignment(bytes, alignment), piece = std::min(4, aligned),
             count = pieces_of(bytes, alignment);
   llvm::Type* type = e.b.getIntNTy(static_cast<unsigned>(piece) * 8);
-  Value* loaded = e.load(count == 1 ? type : e.vec(type, count), pointer, aligned);
+  const bool together = bytes == aligned && count > 1;  // else one by one, as machines do it
+  Value* loaded = together ? e.load(e.vec(type, count), pointer, aligned) : nullptr;
   Values words(static_cast<size_t>(ceil_div(bytes, 4)), nullptr);
   for (int i = 0; i < count; ++i) {
-    Value* part = count == 1 ? loaded : e.b.CreateExtractElement(loaded, static_cast<uint64_t>(i));
+    Value* part = together ? e.b.CreateExtractElement(loaded, static_cast<uint64_t>(i))
+                           : e.load(type, e.at(pointer, int64_t{i} * piece), piece);
     part = e.b.CreateZExt(part, e.i32);
     Value*& word = words[static_cast<size_t>(i * piece / 4)];
     if (const int shift = i * piece % 4 * 8) part = e.b.CreateShl(part, e.b.getInt32(static_cast<uint32_t>(shift)));
@@ -70,7 +72,10 @@ void store_code_words(Emitter& e, const Values& words, Value* pointer, int bytes
     Value* word = words[static_cast<size_t>(i * piece / 4)];
     return e.b.CreateTrunc(e.b.CreateLShr(word, e.b.getInt32(static_cast<uint32_t>(i * piece % 4 * 8))), type);
   };
-  if (count == 1) return e.store(part(0), pointer, aligned);
+  if (bytes != aligned || count == 1) {
+    for (int i = 0; i < count; ++i) e.store(part(i), e.at(pointer, int64_t{i} * piece), piece);
+    return;
+  }
   Value* all = llvm::PoisonValue::get(e.vec(type, count));
   for (int i = 0; i < count; ++i) all = e.b.CreateInsertElement(all, part(i), static_cast<uint64_t>(i));
   e.store(all, pointer, aligned);

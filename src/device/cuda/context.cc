@@ -128,7 +128,7 @@ uintptr_t CudaContext::allocate(const CudaCalls& calls, size_t bytes) {
   if (result == kOutOfMemory) {
     size_t free = 0, total = 0;
     calls.check(calls->cuMemGetInfo_v2(&free, &total), "what is free");
-    throw MemoryError(fmt::format("{}: {} of its memory were asked for, and {} of {} are free", text(),
+    throw MemoryError(fmt::format("CUDA: {}: {} of its memory were asked for, and {} of {} are free", text(),
                                   human_bytes(static_cast<double>(bytes)), human_bytes(static_cast<double>(free)),
                                   human_bytes(static_cast<double>(total))));
   }

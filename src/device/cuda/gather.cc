@@ -151,7 +151,7 @@ Support supports(const GatherPlan& plan, const CudaTarget&) {
   if (is_packed(plan)) {
     if (compute_scalar(plan.result) != Scalar::f32)
       return {fmt::format("a packed table read as {}", to_string(plan.result))};
-    return prepackable(parse_format(plan.table_format));
+    return packed_rows_support(parse_format(plan.table_format));
   }
   for (DType dtype : {plan.table, plan.result})
     if (!has_machine_type(dtype)) return {fmt::format("elements of type {}", to_string(dtype))};

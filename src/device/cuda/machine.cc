@@ -36,9 +36,9 @@ void initialise() {
 void add_passes(llvm::legacy::PassManagerBase& passes) {
   passes.add(llvm::createAlwaysInlinerLegacyPass());
   passes.add(llvm::createSROAPass());
+  passes.add(llvm::createInferAddressSpacesPass());  // before what takes casts to a space and back for nothing
   passes.add(llvm::createEarlyCSEPass(true));
   passes.add(llvm::createInstructionCombiningPass());
-  passes.add(llvm::createInferAddressSpacesPass());
   passes.add(llvm::createCFGSimplificationPass());
   passes.add(llvm::createLICMPass());
   passes.add(llvm::createEarlyCSEPass(true));

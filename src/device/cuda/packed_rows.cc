@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "device/cuda/code_words.h"
+#include "device/cuda/functions.h"
 
 namespace hone {
 namespace {
@@ -21,6 +22,16 @@ bool is_e8m0(const ScaleMeaning& scale) {
 }
 
 }  // namespace
+
+Support packed_rows_support(const Format& format) {
+  if (Support support = prepackable(format); !support.supported()) return support;
+  const CodeMeaning& meaning = code_meaning(format);
+  if (meaning.by == By::group_expression) return supports_functions(group_value(format));
+  if (meaning.by == By::expression)
+    return supports_functions(
+        flatten(cast(Scalar::f32, format.codec->decode(format.element, Expr::arg(0, Scalar::u32)))));
+  return {};
+}
 
 int packed_row_lanes(const GatherPlan& plan) {
   const Format format = parse_format(plan.table_format);
@@ -72,9 +83,15 @@ PackedChunks::Raw PackedChunks::load(Value* row, Value* column, bool aligned) {
   Raw raw{.words = {table_.code(row, column)}};
   Value* group = table_.group_of(row, column);
   for (int level = 0; level < meaning_.levels && meaning_.scale.bits; ++level)
-    raw.scales.push_back(table_.scale_code(group, level));
+    raw.scales.push_back(whole_word(table_.scale_code(group, level)));
   if (meaning_.zero_point_bytes) raw.zero = table_.zero_code(group);
   return raw;
+}
+
+// Of a code that an expression shifts upwards LLVM would leave upper bits of the register unset.
+Value* PackedChunks::whole_word(Value* code) {
+  constexpr uint32_t kAsItIs = 0x3210;
+  return meaning_.by == By::group_expression ? e_.prmt(code, code, kAsItIs) : code;
 }
 
 PackedChunks::Raw PackedChunks::load_at(Value* byte, Value* scale_bit, Value* group, bool aligned) {

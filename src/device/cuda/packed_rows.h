@@ -8,6 +8,8 @@
 
 namespace hone {
 
+Support packed_rows_support(const Format& format);  // of tables in this format
+
 // How many codes side by side a thread decodes: they share a group, start and end on bytes, and make up to 16 bytes of
 // the result. 1 where codes of a row do not lie together, and each is fetched by itself.
 int packed_row_lanes(const GatherPlan& plan);
@@ -37,6 +39,7 @@ class PackedChunks {
 
  private:
   Raw load_at(llvm::Value* byte, llvm::Value* scale_bit, llvm::Value* group, bool aligned);
+  llvm::Value* whole_word(llvm::Value* code);
   bool decodes_pairs() const;
   Values pairs(const Raw& raw);
   llvm::Value* scale(llvm::Value* code);

@@ -70,6 +70,9 @@ Support can_lie_in_tiles(const Format& format) {
     return {fmt::format("{} weights are a plain element type, not a packed format", to_string(format))};
   if (code_meaning(format).scale.by == ScaleMeaning::By::unknown)
     return {fmt::format("{} has scales that kernels can't decode", to_string(format))};
+  const CodeMeaning& meaning = code_meaning(format);
+  if (meaning.two_level || meaning.minimum_sign != 0)
+    return {fmt::format("{} weights, whose groups have minimums or scales of two levels", to_string(format))};
   return {};
 }
 

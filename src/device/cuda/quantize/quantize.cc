@@ -1,6 +1,7 @@
 // Kernels of number formats on CUDA: elements rounded to a format, or turned into its codes. Codes become elements in
 // gather kernels (op dequantize).
 #include "device/cuda/cuda_kernel.h"
+#include "device/cuda/functions.h"
 #include "device/cuda/quantize/emit.h"
 #include "device/cuda/quantize/units.h"
 #include "ir/pointwise.h"
@@ -25,12 +26,21 @@ Support adapt(const CudaDevice&, const Lowering&, Prepared& prepared) {
   return {};
 }
 
+Support supports_programs(const QuantizePrograms& p) {
+  std::vector<const Program*> all{&p.global_term, &p.global_value, &p.code, &p.rounded, &p.error};
+  for (const QuantizePrograms::Reduction& r : p.reductions) all.push_back(&r.term);
+  for (const Program& scales : p.scales) all.push_back(&scales);
+  for (const Program* program : all)
+    if (Support support = supports_functions(*program); !support.supported()) return support;
+  return {};
+}
+
 Support supports(const QuantizePlan& plan, const CudaTarget&) {
   for (DType dtype : {plan.x, plan.result})
     if (compute_scalar(dtype) != Scalar::f32) return {fmt::format("elements of type {}", to_string(dtype))};
   if (plan.task == Task::unpack) return {"codes without a table's layout: gather kernels decode"};
   if (plan.counts) return {"counts of what codes cannot represent"};
-  return {};
+  return supports_programs(quantize_programs(parse_format(plan.format)));
 }
 
 Launch launch(const QuantizePlan& plan, const CudaTarget&, QuantizeArgs& args) {
