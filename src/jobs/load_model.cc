@@ -11,6 +11,7 @@
 #include "io/onnx/import_model.h"
 #include "io/tokenizer_files.h"
 #include "ir/row_keys.h"
+#include "jobs/adapters.h"
 #include "jobs/preprocessors.h"
 #include "models/find_model.h"
 #include "passes/pipelines.h"
@@ -38,6 +39,7 @@ LoadedModel load_folder(const std::string& path, const std::vector<std::string>&
   model.files["config.json"] = folder.config().dump();
   model.path = path;  // for errors
   read_preprocessors(model, path);
+  if (fs::exists(fs::path(path) / kAdapterConfig)) model.graph = with_adapters(model, read_peft(path));
   const TokenizerFiles& tokenizer = folder.tokenizer();
   if (tokenizer.vocabulary.empty()) return model;
   model.files.insert(tokenizer.vocabulary.begin(), tokenizer.vocabulary.end());

@@ -26,6 +26,8 @@ bool is_e8m0(const ScaleMeaning& scale) {
 Support packed_rows_support(const Format& format) {
   if (Support support = prepackable(format); !support.supported()) return support;
   const CodeMeaning& meaning = code_meaning(format);
+  if (meaning.two_level || meaning.minimum_sign != 0)
+    return {fmt::format("{} codes, whose groups have minimums or scales of two levels", to_string(format))};
   if (meaning.by == By::group_expression) return supports_functions(group_value(format));
   if (meaning.by == By::expression)
     return supports_functions(
