@@ -5,6 +5,8 @@
 
 #include "base/multiples.h"
 #include "device/cuda/emitter.h"
+#include "formats/packed.h"
+#include "formats/scale.h"
 
 namespace hone {
 namespace {
@@ -17,7 +19,8 @@ int lanes_of(const QuantizePlan& plan, const Format& format) {
   int64_t widest = size_bytes(plan.x);
   if (plan.task == Task::round) widest = std::max<int64_t>(widest, size_bytes(plan.result));
   const int lanes = static_cast<int>(std::min<int64_t>(8, 16 / widest));
-  return plan.task == Task::pack && lanes * format.element.bits % 8 != 0 ? 8 : lanes;
+  const int planes = is_residual(format) ? scales_per_group(format) : 1;
+  return plan.task == Task::pack && lanes * (format.element.bits / planes) % 8 != 0 ? 8 : lanes;
 }
 
 }  // namespace
