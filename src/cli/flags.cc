@@ -207,6 +207,8 @@ SessionOptions RunFlags::session_options() const {
   options.device = backend != "cpu" ? open_device(backend) : asked_device();
   options.optimise = static_cast<int>(optimise);
   if (!compute.empty()) options.compute = parse_compute(compute);
+  if (options.compute == Compute::bf16 && options.device)
+    if (const std::string why = options.device->why_no_bf16(); !why.empty()) fail("--compute bf16: {}", why);
   options.no_winograd = no_winograd;
   options.fuse = !no_fusion;
   options.no_fallback = no_fallback;

@@ -125,6 +125,11 @@ TEST_F(Cuda, WhatIsNotThereIsOneSentence) {
   expect_refusal(on_gpu({"run", model, "--device", "cuda"}, "devices=0"), {"no CUDA-capable device"});
 }
 
+TEST_F(Cuda, WithoutBf16IsNotAskedForIt) {
+  expect_refusal(on_gpu({"run", model, "--compute", "bf16", "--device", "cuda"}, "capability=7.5"),
+                 {"--compute bf16: cuda:0 (sm_75) has no bf16"});
+}
+
 TEST_F(Cuda, AutoSaysWhatItIs) {
   const std::vector<std::string> run{"run", model, "--seq", "8", "--device", "auto"};
   EXPECT_THAT(on_gpu(run).err, HasSubstr("--device auto is cuda:0 here"));
