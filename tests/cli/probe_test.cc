@@ -1,12 +1,27 @@
 // hone probe: every option of a measurement reaches the process that is started for it.
 #include "jobs/probe.h"
 
+#include <CLI/CLI.hpp>
+
 #include "cli/flags.h"
+#include "cli/option_flags.h"
 #include "io/numpy.h"
 #include "tests/cli/cli_fixture.h"
 
 namespace hone {
 namespace {
+
+// What the verb probe takes, read as it reads it.
+struct ReadBack : ModelFlags, ShapeFlags, RunFlags {
+  std::string text, input_file;
+  static std::span<const OptionField<ReadBack>> fields() {
+    static const OptionField<ReadBack> own[] = {flag("text", "", &ReadBack::text),
+                                                flag("input-file", "", &ReadBack::input_file)};
+    static const auto all = joined_fields<ReadBack>(ModelFlags::fields(), ShapeFlags::fields(), RunFlags::fields(),
+                                                    RunFlags::compute_fields(), own);
+    return all;
+  }
+};
 
 using testing::HasSubstr;
 
@@ -52,26 +67,20 @@ TEST_F(Probe, EveryOptionIsReadBackAsItWas) {
   ASSERT_EQ(arguments.at(0), "probe");
 
   CLI::App app;
-  ModelFlags model_flags;
-  ShapeFlags shape_flags;
-  RunFlags run_flags;
-  std::string text, input_file;
-  model_flags.add_to(app);
-  shape_flags.add_to(app);
-  run_flags.add_to(app);
-  run_flags.add_compute_to(app);
-  app.add_option("--text", text);
-  app.add_option("--input-file", input_file);
+  ReadBack read;
+  GivenOptions words;
+  add_fields(app, ReadBack::fields(), words);
   app.parse(std::vector<std::string>(arguments.rbegin(), arguments.rend() - 1));  // CLI11 takes them last first
-  EXPECT_EQ(model_flags.model, given.model);
-  EXPECT_EQ(model_flags.inputs, given.inputs);
-  EXPECT_EQ(text, given.text);
-  EXPECT_EQ(input_file, given.given);
-  const ShapeOptions shapes = shape_flags.get();
+  set_fields(ReadBack::fields(), read, words);
+  EXPECT_EQ(read.model, given.model);
+  EXPECT_EQ(read.inputs, given.inputs);
+  EXPECT_EQ(read.text, given.text);
+  EXPECT_EQ(read.input_file, given.given);
+  const ShapeOptions shapes = read.shapes();
   EXPECT_EQ(shapes.batch, 3);
   EXPECT_EQ(shapes.sequence, 17);
   EXPECT_EQ(shapes.dims, given.shapes.dims);
-  const SessionOptions session = run_flags.options();
+  const SessionOptions session = read.session_options();
   ASSERT_NE(session.device, nullptr);
   EXPECT_EQ(text_of(*session.device), "cpu:avx2");
   EXPECT_EQ(session.optimise, 1);

@@ -2,26 +2,25 @@
 #include <fmt/format.h>
 
 #include "cli/flags.h"
-#include "cli/registry.h"
+#include "cli/verb.h"
 
 namespace hone {
 namespace {
 
-ModelFlags model;
-
-int run() {
-  const Graph graph = model.load().graph;
+int run(ModelFlags& verb) {
+  const Graph graph = verb.load().graph;
   for (ValueId v : graph.inputs()) fmt::print("{} : {}\n", graph.value(v).label, to_string(graph.type(v)));
   return 0;
 }
 
+constexpr Verb<ModelFlags> kVerb{.name = "inputs",
+                                 .summary = "List what a model takes",
+                                 .examples = "  hone inputs model.onnx",
+                                 .run = run,
+                                 .inspects = true};
+
 }  // namespace
 
-extern constinit const VerbDef inputs_verb_def{.name = "inputs",
-                                               .summary = "List what a model takes",
-                                               .examples = "  hone inputs model.onnx",
-                                               .setup = [](CLI::App& app) { model.add_to(app); },
-                                               .run = run,
-                                               .inspects = true};
+extern constinit const VerbDef inputs_verb_def = verb_def<kVerb>();
 
 }  // namespace hone
