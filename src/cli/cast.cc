@@ -9,7 +9,7 @@ namespace hone {
 namespace {
 
 struct {
-  std::string format, input, output, codes, scales, zero_points;
+  std::string format, input, output, codes, scales, outer_scales, zero_points;
   OutputFlags result;
 } flags;
 
@@ -19,6 +19,7 @@ void setup(CLI::App& app) {
   app.add_option("-o,--output", flags.output, "Decoded values, f32 .npy")->required();
   app.add_option("--codes", flags.codes, "Also write the code of each element, .npy");
   app.add_option("--scales", flags.scales, "Also write the scale code of each group, .npy");
+  app.add_option("--outer-scales", flags.outer_scales, "Also write the fp16 pattern of each outer scale, .npy");
   app.add_option("--zero-points", flags.zero_points, "Also write the zero point of each group, .npy");
   flags.result.add_to(app);
 }
@@ -33,6 +34,7 @@ struct Part {
 void write_parts(const CastResult& result) {
   const Part parts[] = {{flags.codes, result.codes, "codes: it changes values only", "--codes"},
                         {flags.scales, result.scales, "scales", "--scales"},
+                        {flags.outer_scales, result.outer_scales, "outer scales", "--outer-scales"},
                         {flags.zero_points, result.zero_points, "zero points", "--zero-points"}};
   for (const Part& part : parts)
     if (!part.path.empty() && !part.tensor) fail("{} has no {}; leave {} out", flags.format, part.noun, part.flag);
@@ -70,6 +72,7 @@ int run() {
       .writes("--output", flags.output)
       .writes("--codes", flags.codes)
       .writes("--scales", flags.scales)
+      .writes("--outer-scales", flags.outer_scales)
       .writes("--zero-points", flags.zero_points)
       .check();
   const Tensor input = read_npy(flags.input);
