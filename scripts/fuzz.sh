@@ -35,6 +35,10 @@ for program in $(printf "tests/fuzz/%s*_fuzz\n" "${wanted[@]}"); do
       mkdir -p "$corpus/seeds"
       tests/fuzz/write_peft_seeds "$corpus/seeds"
       ;;
+    *gguf*)
+      mkdir -p "$corpus/seeds"
+      tests/fuzz/write_gguf_seeds "$corpus/seeds"
+      ;;
     *onnx_tensor*) seeds pb "$corpus/seeds" ;;
     *journal*)
       mkdir -p "$corpus/seeds"

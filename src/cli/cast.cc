@@ -8,7 +8,7 @@ namespace hone {
 namespace {
 
 struct CastVerb : ResultFlags {
-  std::string format, input, output, codes, scales, zero_points;
+  std::string format, input, output, codes, scales, outer_scales, zero_points;
   static std::span<const OptionField<CastVerb>> fields();
 };
 
@@ -20,6 +20,7 @@ constexpr OptionField<CastVerb> kOwn[] = {
     required_flag("output", "Decoded values, f32 .npy", &CastVerb::output, {.file = OptionFile::writes, .letter = 'o'}),
     flag("codes", "Also write the code of each element, .npy", &CastVerb::codes, kWritten),
     flag("scales", "Also write the scale code of each group, .npy", &CastVerb::scales, kWritten),
+    flag("outer-scales", "Also write the fp16 pattern of each outer scale, .npy", &CastVerb::outer_scales, kWritten),
     flag("zero-points", "Also write the zero point of each group, .npy", &CastVerb::zero_points, kWritten)};
 
 std::span<const OptionField<CastVerb>> CastVerb::fields() {
@@ -37,6 +38,7 @@ struct Part {
 void write_parts(const CastVerb& verb, const CastResult& result) {
   const Part parts[] = {{verb.codes, result.codes, "codes: it changes values only", "--codes"},
                         {verb.scales, result.scales, "scales", "--scales"},
+                        {verb.outer_scales, result.outer_scales, "outer scales", "--outer-scales"},
                         {verb.zero_points, result.zero_points, "zero points", "--zero-points"}};
   for (const Part& part : parts)
     if (!part.path.empty() && !part.tensor) fail("{} has no {}; leave {} out", verb.format, part.noun, part.flag);

@@ -128,6 +128,7 @@ CastResult cast_through(const std::string& text, const Tensor& tensor) {
                     .codes = {},
                     .scales = {},
                     .zero_points = {},
+                    .outer_scales = {},
                     .global_scale = {},
                     .counts = {}};
   const std::shared_ptr<const Packer> packer = compiled_packer();
@@ -148,6 +149,7 @@ CastResult cast_through(const std::string& text, const Tensor& tensor) {
   if (format.scale.bits > 0) result.scales = list(scale_codes_of(format, tensor.shape(), view), format.scale.bits);
   const std::vector<uint32_t> zeros = zero_points_of(format, view);
   if (!zeros.empty()) result.zero_points = list(zeros, format.element.bits);
+  if (is_two_level(format)) result.outer_scales = list(outer_codes_of(format, tensor.shape(), view), 16);
   if (format.scale_kind->global && !planes.global.empty())
     std::memcpy(&result.global_scale.emplace(), planes.global.data(), sizeof(float));
   return result;

@@ -19,8 +19,9 @@ struct CastResult {
   Tensor values;                 // f32, of the tensor's shape: what the codes decode to, where there are codes
   std::optional<Tensor> codes;   // u8, u16 or u32 by width, of the tensor's shape
   std::optional<Tensor> scales;  // the same, in storage order (docs/FORMATS.md, section 3.4): one per group, or level
-  std::optional<Tensor> zero_points;  // one per group
-  std::optional<float> global_scale;  // nvfp4
+  std::optional<Tensor> zero_points;   // one per group
+  std::optional<Tensor> outer_scales;  // of two-level formats, fp16 patterns: one per super-block, or level
+  std::optional<float> global_scale;   // nvfp4
   EncodeCounts counts;
   int64_t lost_nan = 0;  // NaN that came back as numbers: code 0, where the format has no NaN
 };

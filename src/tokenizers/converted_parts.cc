@@ -6,6 +6,8 @@
 #include <fmt/ranges.h>
 
 #include "base/error.h"
+#include "base/stop.h"
+#include "base/utf8.h"
 #include "tokenizers/json_parts.h"
 
 namespace hone {
@@ -17,7 +19,38 @@ Json added_json(const AddedToken& token) {
               {"special", token.special}};
 }
 
+int64_t characters(std::string_view text) {
+  return std::ranges::count_if(text, [](char c) { return (static_cast<unsigned char>(c) & 0xc0) != 0x80; });
+}
+
 }  // namespace
+
+void put_merges_of_scores(TokenizerJson& json) {
+  struct Merge {
+    std::string_view left, right;
+    double score;
+    int64_t left_id, right_id, left_size, right_size;
+  };
+  std::vector<Merge> merges;
+  const Vocabulary& vocabulary = *json.vocabulary;
+  for (size_t i = 0; i < vocabulary.size(); ++i) {
+    check_stop();
+    const std::string_view text = vocabulary.entry(i).text;
+    const size_t first = merges.size();
+    for (size_t at = text.empty() ? 0 : utf8_length(text[0]); at < text.size(); at += utf8_length(text[at])) {
+      const std::string_view left = text.substr(0, at), right = text.substr(at);
+      const int64_t a = vocabulary.find(left), b = vocabulary.find(right);
+      if (a >= 0 && b >= 0) merges.push_back({left, right, json.scores[i], a, b, characters(left), characters(right)});
+    }
+    std::sort(merges.begin() + static_cast<int64_t>(first), merges.end(), [](const Merge& x, const Merge& y) {
+      return std::pair(x.left_id, x.right_id) < std::pair(y.left_id, y.right_id);
+    });
+  }
+  std::ranges::stable_sort(merges, [](const Merge& x, const Merge& y) {
+    return std::tuple(x.score, x.left_size, x.right_size) > std::tuple(y.score, y.left_size, y.right_size);
+  });
+  for (const Merge& merge : merges) json.merges.add(merge.left, merge.right);
+}
 
 AddedToken special_token(const TokenizerSettings& settings, const char* key, const char* usual) {
   const auto found = settings.specials.find(key);

@@ -19,6 +19,10 @@ AddedToken special_token(const TokenizerSettings& settings, const char* key, con
 void put_added_tokens(TokenizerJson& json, const std::vector<AddedToken>& specials, const TokenizerSettings& settings,
                       const std::string& source);
 
+// The merges of SentencePiece's byte-pair encoding, which has their results with scores: every split of a token into
+// two is a merge, in the order of the results' scores, then of the halves' lengths, longest first.
+void put_merges_of_scores(TokenizerJson& json);
+
 // The id of a token, added or of the vocabulary; Vocabulary::kAbsent when there is none.
 int64_t id_of(const TokenizerJson& json, const std::string& text);
 

@@ -175,43 +175,9 @@ void convert_t5(Conversion& c) {
   c.json.root["post_processor"] = template_of(c.json, {"A", eos}, {"A", eos, "B", eos}, c.source);
 }
 
-int64_t characters(std::string_view text) {
-  return std::ranges::count_if(text, [](char c) { return (static_cast<unsigned char>(c) & 0xc0) != 0x80; });
-}
-
-// The file has the results of merges with scores: every split of a piece into two pieces is a merge, in the order of
-// the results' scores, then of the halves' lengths, longest first.
-void put_merges(Conversion& c) {
-  struct Merge {
-    std::string_view left, right;
-    double score;
-    int64_t left_id, right_id, left_size, right_size;
-  };
-  std::vector<Merge> merges;
-  const Vocabulary& vocabulary = *c.json.vocabulary;
-  for (size_t i = 0; i < vocabulary.size(); ++i) {
-    check_stop();
-    const std::string_view text = vocabulary.entry(i).text;
-    const size_t first = merges.size();
-    for (size_t at = text.empty() ? 0 : utf8_length(text[0]); at < text.size(); at += utf8_length(text[at])) {
-      const std::string_view left = text.substr(0, at), right = text.substr(at);
-      const int64_t a = vocabulary.find(left), b = vocabulary.find(right);
-      if (a >= 0 && b >= 0)
-        merges.push_back({left, right, c.json.scores[i], a, b, characters(left), characters(right)});
-    }
-    std::sort(merges.begin() + static_cast<int64_t>(first), merges.end(), [](const Merge& x, const Merge& y) {
-      return std::pair(x.left_id, x.right_id) < std::pair(y.left_id, y.right_id);
-    });
-  }
-  std::ranges::stable_sort(merges, [](const Merge& x, const Merge& y) {
-    return std::tuple(x.score, x.left_size, x.right_size) > std::tuple(y.score, y.left_size, y.right_size);
-  });
-  for (const Merge& merge : merges) c.json.merges.add(merge.left, merge.right);
-}
-
 void convert_llama(Conversion& c) {
   c.add_pieces(0);
-  put_merges(c);
+  put_merges_of_scores(c.json);
   c.json.scores.clear();
   const AddedToken unk = c.special("unk_token", "<unk>"), bos = c.special("bos_token", "<s>"),
                    eos = c.special("eos_token", "</s>");

@@ -75,7 +75,8 @@ TEST_P(PackedWeights, AreReadByCompiledKernelsOnEveryLevel) {
 
 // What kernels read of a weight is as large as what was stored. Beyond the planes themselves a panel may hold: codes of
 // 7 bits in 8; the scales of a tile of several outputs once for each vector of 8 or 16 columns it lies under; the
-// number of each column where columns share scales; and each panel ends on 64 bytes.
+// number of each column where columns share scales; scales of two levels as the f32 that they come to; and each panel
+// ends on 64 bytes.
 TEST_P(PackedWeights, HaveNoDecodedCopy) {
   constexpr int64_t kN = 256, kK = 512;
   const Format format = parse_format(GetParam());
@@ -90,8 +91,9 @@ TEST_P(PackedWeights, HaveNoDecodedCopy) {
       const double codes = static_cast<double>(planes.codes) * (format.element.bits == 7 ? 8.0 / 7 : 1);
       const int64_t repeated = grid.rows == 1 ? 1 : (outputs + s.lanes - 1) / s.lanes + 1;
       const double scales = static_cast<double>((planes.scales + planes.zero_points) * repeated);
+      const int scale_bits = std::max(1, std::min(8, format.scale.bits));
       EXPECT_LE(static_cast<double>(prepacked_bytes(plan, target)),
-                codes + scales * 8 / std::max(1, std::min(8, format.scale.bits)) +
+                codes + scales * (is_two_level(format) ? 32.0 : 8.0) / scale_bits +
                     static_cast<double>(s.panels() * (4 * s.panel_columns() + 4 * s.vectors + 64)))
           << to_string(target);
     }

@@ -380,8 +380,9 @@ const std::map<std::string, std::string> kRefusedFormats = {{"int32.f8", "int16"
                                                             {"log8", "int8"},
                                                             {"mxint8.compat=mase-cuda", "int8"}};
 
-// Integers of up to 16 bits, signs and the floats that are types of ONNX, under any scales.
+// Integers of up to 16 bits, signs and the floats that are types of ONNX, under any scales; minimums are no part of it.
 bool always_fits(const std::string& text) {
+  if (has_minimum(parse_format(text))) return false;
   for (const char* head : {"int", "uint", "mx", "fp8", "bfp", "nvfp4", "binary", "ternary", "rsign1"})
     if (text.starts_with(head)) return !kRefusedFormats.contains(text) && text.find("mase-cuda") == std::string::npos;
   return false;

@@ -47,7 +47,8 @@ TEST(CastThrough, GivesTheValuesAndPartsOfEveryFormat) {
     const PlaneBytes bytes = plane_bytes(format, input.shape());
     EXPECT_EQ(result.scales.has_value(), bytes.scales > 0) << text;
     EXPECT_EQ(result.zero_points.has_value(), bytes.zero_points > 0) << text;
-    EXPECT_EQ(result.global_scale.has_value(), bytes.global > 0) << text;
+    EXPECT_EQ(result.outer_scales.has_value(), is_two_level(format)) << text;
+    EXPECT_EQ(result.global_scale.has_value(), bytes.global > 0 && !is_two_level(format)) << text;
   }
 }
 
@@ -73,8 +74,9 @@ TEST(CastThrough, ValuesAreWhatTheCodesDecodeTo) {
           for (int64_t code : tensor->to_integers()) codes.push_back(static_cast<uint32_t>(code));
         return codes;
       };
-      const Planes planes = planes_of(format, input.shape(), list(result.codes), list(result.scales),
-                                      list(result.zero_points), result.global_scale.value_or(0));
+      const Planes planes =
+          planes_of(format, input.shape(), list(result.codes), list(result.scales), list(result.zero_points),
+                    result.global_scale.value_or(0), list(result.outer_scales));
       std::vector<float> decoded(values.size());
       unpack(format, input.shape(), {planes.codes, planes.scales, planes.zero_points, planes.global}, decoded);
       EXPECT_TRUE(result.values.same_bits(Tensor::of<float>({1, 70}, decoded))) << text << " " << values[0];

@@ -1,7 +1,9 @@
 // What may be opened as a model, and what comes with it.
 #include "jobs/load_model.h"
 
+#include "io/gguf/write_gguf.h"
 #include "tests/jobs/jobs_fixture.h"
+#include "tests/support/error_of.h"
 
 namespace hone {
 namespace {
@@ -37,6 +39,13 @@ TEST_F(LoadModel, FoldersBringTheirTokenizerAndConfiguration) {
   EXPECT_EQ(loaded.files.at("vocab.txt"), bert.vocabulary);
   EXPECT_EQ(parse_json(loaded.files.at("config.json"), "config.json"), bert.config);
   EXPECT_TRUE(loaded.unused.empty());
+}
+
+TEST_F(LoadModel, AGgufFileIsRefusedWithWhatItHolds) {
+  const std::string path = model + "/x.gguf";
+  const NamedTensor norm{"norm.weight", Tensor(DType::f32, {4})};
+  write_gguf(path, {&norm, 1}, {{"general.architecture", "llama"}});
+  EXPECT_THAT(test::error_of([&] { load_model(path); }), HasSubstr("of architecture \"llama\" with 1 tensors (1 F32)"));
 }
 
 // Case is a setting of vocab.txt alone: any other file says it itself.

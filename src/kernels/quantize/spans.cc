@@ -29,8 +29,6 @@ QuantizeSpans quantize_spans(const Format& format) {
 
 Support quantize_support(const Format& format) {
   if (is_two_level(format)) return {fmt::format("{} has scales of scales", to_string(format))};
-  if (zero_needs_another_code(format) && !is_residual(format))
-    return {fmt::format("{} has padding that is not what zero is rounded to", to_string(format))};
   if (format.geometry.kind == Kind::tile) return {fmt::format("{} has tiles of scales", to_string(format))};
   if (quantize_spans(format) == QuantizeSpans::whole && quantize_programs(format).scales.size() > 1)
     return {fmt::format("{} compares scales over a whole tensor", to_string(format))};
@@ -81,6 +79,8 @@ Support quantize_args(const Format& format, std::span<const int64_t> shape, Quan
 
 Support pack_support(const Format& format, std::span<const int64_t> shape) {
   if (const Support support = quantize_support(format); !support.supported()) return support;
+  if (zero_needs_another_code(format) && !is_residual(format))
+    return {fmt::format("{} has padding that is not what zero is rounded to", to_string(format))};
   if (format.geometry.kind == Geometry::Kind::flattened)
     return {fmt::format("{} has groups that cross rows", to_string(format))};
   const PackedLayout p = packed_layout(format, shape);

@@ -28,7 +28,8 @@ using By = CodeMeaning::By;
 std::vector<std::string> formats_with_codes() {
   std::vector<std::string> formats = test::packed_examples();
   for (const char* more : {"int3.g16", "int5.g8", "int7.g32", "uint7.g16", "uint4.g32.asym", "uint16.channel.asym",
-                           "minifloat_e5m6", "minifloat_e2m3", "minifloat_e3m3", "mxfp6_e2m3", "bfp12", "log5"})
+                           "minifloat_e5m6", "minifloat_e2m3", "minifloat_e3m3", "mxfp6_e2m3", "bfp12", "log5",
+                           "uint3.g8.s=u4.m=u4", "uint4.g32.ax0.s=u6.m=u6", "int5.g4.s=i8", "uint8.g24.s=fp16.m=fp16"})
     formats.push_back(more);
   return formats;
 }
@@ -71,7 +72,10 @@ TEST(CodeMeaning, SaysWhatAPersonWould) {
     EXPECT_EQ(by(name), By::integer) << name;
   for (const char* name : {"mxfp8_e4m3", "fp8_e5m2", "mxfp4", "minifloat_e5m10", "log8"})
     EXPECT_EQ(by(name), By::minifloat) << name;
-  for (const char* name : {"binary.g16", "denorm_e4m3", "blog8"}) EXPECT_EQ(by(name), By::table) << name;
+  for (const char* name : {"uint4.g32.s=fp16.m=fp16", "uint2.g16.s=u4.m=u4", "int6.g16.s=i8"})
+    EXPECT_EQ(by(name), By::integer) << name;
+  for (const char* name : {"binary.g16", "denorm_e4m3", "blog8", "iq4_nl", "iq4_nl.s=i6"})
+    EXPECT_EQ(by(name), By::table) << name;
   EXPECT_EQ(by("int32.f8"), By::expression);
   EXPECT_EQ(by("rsign2"), By::signs);
   EXPECT_EQ(by("mxint8.compat=mase-cuda"), By::group_expression);
@@ -119,8 +123,9 @@ Planes planes_of_all_codes(const Format& format, std::span<const int64_t> shape)
     zeros.push_back(zero);
   }
   float global = 0;
-  if (!packed.global.empty()) std::memcpy(&global, packed.global.data(), sizeof global);
-  return planes_of(format, shape, codes, scale_codes_of(format, shape, view), zeros, global);
+  if (format.scale_kind->global && !packed.global.empty()) std::memcpy(&global, packed.global.data(), sizeof global);
+  return planes_of(format, shape, codes, scale_codes_of(format, shape, view), zeros, global,
+                   outer_codes_of(format, shape, view));
 }
 
 TEST(CodeMeaning, TensorsAndRowsOfEveryCodeDecodeAsTheFormatHasThem) {
