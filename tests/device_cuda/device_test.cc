@@ -88,7 +88,7 @@ TEST(CudaDevice, IsOpenedByNumberAndOnceForAll) {
   const DeviceFacts facts = device_facts();
   EXPECT_NE(std::ranges::find(facts, std::pair<std::string, std::string>(
                                          "GPU",
-                                         "cuda:1: emulated device 1, sm_86, 5 multiprocessors, 64.0 MiB, driver for "
+                                         "cuda:1: emulated device 1, sm_86, 5 multiprocessors, 67.1 MB, driver for "
                                          "CUDA 12.4")),
             facts.end())
       << facts.back().second;
@@ -98,8 +98,8 @@ TEST(CudaDevice, SaysWhatIsNotThere) {
   {
     const EmulatedCuda driver("devices=1");
     EXPECT_EQ(error_of([] { open_device("cuda:3"); }),
-              "CUDA: there is no device cuda:3; there are: cuda:0: emulated device 0, sm_90, 16 multiprocessors, 1.00 "
-              "GiB. CUDA_VISIBLE_DEVICES may hide others");
+              "CUDA: there is no device cuda:3; there are: cuda:0: emulated device 0, sm_90, 16 multiprocessors, 1.07 "
+              "GB. CUDA_VISIBLE_DEVICES may hide others");
     EXPECT_NE(error_of([] { open_device("cuda:first"); }).find("expected the number of a GPU"), std::string::npos);
     EXPECT_NE(error_of([] { open_device("cuda:-1"); }).find("expected the number of a GPU"), std::string::npos);
     EXPECT_NE(error_of([] { open_device("cuda:sm_60"); }).find("known: sm_75, sm_80"), std::string::npos);
@@ -322,9 +322,8 @@ TEST(CudaMemory, ThatIsShortIsAMemoryErrorWithWhatIsFree) {
   const Buffer half = device->allocate(size_t{32} << 20);
   EXPECT_EQ(device->free_bytes(), int64_t{32} << 20);
   EXPECT_THROW(device->allocate(size_t{48} << 20), MemoryError);
-  EXPECT_EQ(
-      error_of([&] { device->allocate(size_t{48} << 20); }),
-      "CUDA: cuda:0 (emulated device 0): 48.0 MiB of its memory were asked for, and 32.0 MiB of 64.0 MiB are free");
+  EXPECT_EQ(error_of([&] { device->allocate(size_t{48} << 20); }),
+            "CUDA: cuda:0 (emulated device 0): 50.3 MB of its memory were asked for, and 33.6 MB of 67.1 MB are free");
   EXPECT_EQ(device->allocate(0).size(), 0u);
 }
 

@@ -64,8 +64,6 @@ struct ScaleGrid {
 };
 ScaleGrid scale_grid(const Format& format);
 
-// Whether weights [N,K] in this format can be laid out.
-Support prepackable(const Format& format);
 // Computed once per format and features, then shared.
 std::shared_ptr<const WeightCodec> weight_codec(const Format& format, const X86Target& target);
 
