@@ -32,7 +32,8 @@ void initialise() {
 }
 
 // What the driver's compiler does not do: functions become part of kernels, slots on the stack and pointers of unknown
-// spaces go, and addresses are computed once. Loops stay as they are emitted.
+// spaces go, and addresses are computed once. Loops stay as they are emitted. Spaces come first: other passes drop the
+// pairs of casts that tell of them.
 void add_passes(llvm::legacy::PassManagerBase& passes) {
   passes.add(llvm::createAlwaysInlinerLegacyPass());
   passes.add(llvm::createSROAPass());
