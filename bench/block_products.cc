@@ -51,7 +51,7 @@ bool has_blocks(const std::string& format) { return parse_format(format).geometr
 
 Call block_product(int64_t m, const Tensor& w, const std::string& activations) {
   const int64_t n = w.dim(0), k = w.dim(1);
-  BlockGemmPlan plan;
+  X86BlockGemmPlan plan;
   plan.n = n, plan.k = k;
   if (has_blocks(activations)) plan.x_format = activations;
   plan.w_format = to_string(*w.format());

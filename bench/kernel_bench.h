@@ -101,18 +101,18 @@ inline Tensor random_weights(int64_t n, int64_t k, DType type, const std::string
 }
 
 // A linear layer without bias; of codes with a scale for each output.
-inline GemmPlan linear_plan(int64_t n, int64_t k, DType type, const std::string& format) {
-  GemmPlan plan;
+inline X86GemmPlan linear_plan(int64_t n, int64_t k, DType type, const std::string& format) {
+  X86GemmPlan plan;
   plan.n = n, plan.k = k, plan.a = plan.w = type, plan.w_format = format;
   plan.results = {DType::f32};
   plan.program = flatten(Expr::arg(0, Scalar::f32));
   if (is_float(type)) return plan;
-  plan.operands = {{DType::f32, GemmPlan::Access::column}};
+  plan.operands = {{DType::f32, X86GemmPlan::Access::column}};
   plan.program = flatten(cast(Scalar::f32, Expr::arg(0, Scalar::i32)) * Expr::arg(1, Scalar::f32));
   return plan;
 }
-inline GemmPlan linear_plan(int64_t n, int64_t k, DType type, const std::string& format, int64_t m) {
-  GemmPlan plan = linear_plan(n, k, type, format);
+inline X86GemmPlan linear_plan(int64_t n, int64_t k, DType type, const std::string& format, int64_t m) {
+  X86GemmPlan plan = linear_plan(n, k, type, format);
   plan.a_row_stride = k;
   plan.rows = only_rows(plan, bench_target(), m);
   return plan;

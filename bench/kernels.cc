@@ -45,7 +45,7 @@ void time_gemm(KernelBench& bench, const std::string& shape, int64_t m, int64_t 
   const std::string name =
       fmt::format("{} {}{} {}", shape, to_string(type), format.empty() ? "" : " x " + format, "gemm");
   if (bench.skips(name)) return;
-  const GemmPlan plan = linear_plan(n, k, type, format, m);
+  const X86GemmPlan plan = linear_plan(n, k, type, format, m);
   const Tensor w = random_weights(n, k, type, format);
   const Tensor a = random_tensor(type, {m, k}), scales = random_tensor(DType::f32, {n}), out(DType::f32, {m, n});
   const Buffer packed = lay_out(plan, bench_target(), w, 1);
@@ -68,14 +68,14 @@ void time_gemm(KernelBench& bench, const std::string& shape, int64_t m, int64_t 
 // A product of two values that are no constants: a layer with weights that learn ([n,k]), its gradient by the input
 // (weights as [k,n]), and by the weights (A by columns).
 void time_activations(KernelBench& bench, const std::string& shape, int64_t m, int64_t n, int64_t k, DType type,
-                      GemmPlan::Weights weights, bool by_columns) {
-  const bool nk = weights == GemmPlan::Weights::activation_nk;
+                      X86GemmPlan::Weights weights, bool by_columns) {
+  const bool nk = weights == X86GemmPlan::Weights::activation_nk;
   const std::string name = fmt::format("{} {} {} gemm", shape, to_string(type),
                                        by_columns ? "dW"
                                        : nk       ? "forward"
                                                   : "dX");
   if (bench.skips(name)) return;
-  GemmPlan plan = linear_plan(n, k, type, "", m);
+  X86GemmPlan plan = linear_plan(n, k, type, "", m);
   plan.weights = weights, plan.a_by_columns = by_columns, plan.w = type;
   plan.a_row_stride = by_columns ? 0 : k;
   if (by_columns) plan.k = 0;  // as many as there are tokens
@@ -126,12 +126,12 @@ int64_t rows_inside(const PlaneWindow& w) {
 
 // A 3x3, 1x1 or 7x7 convolution, by code for this plane or for any. Products with the padding don't count.
 void time_conv(KernelBench& bench, int64_t extent, int64_t channels, int64_t outputs, int64_t kernel, int64_t stride,
-               DType type, ConvPlan::Method method, bool any_plane = false) {
+               DType type, X86ConvPlan::Method method, bool any_plane = false) {
   const std::string name = fmt::format(
       "{0}x{0}x{1} -> {2} {3}x{3}/{4} {5} {6}{7}", extent, channels, outputs, kernel, stride, to_string(type),
       to_string(method) == "direct" ? "conv" : to_string(method), any_plane ? " any plane" : "");
   if (bench.skips(name)) return;
-  ConvPlan plan;
+  X86ConvPlan plan;
   plan.method = method;
   plan.channels = channels;
   plan.window = square_window(extent, kernel, stride);
@@ -140,7 +140,7 @@ void time_conv(KernelBench& bench, int64_t extent, int64_t channels, int64_t out
       2.0 * std::pow(static_cast<double>(rows_inside(plan.window)), 2) * static_cast<double>(channels * outputs);
   plan.product.n = outputs, plan.product.k = kernel * kernel * channels, plan.product.a = plan.product.w = type;
   plan.product.results = {type};
-  plan.product.operands = {{DType::f32, GemmPlan::Access::column}};
+  plan.product.operands = {{DType::f32, X86GemmPlan::Access::column}};
   plan.product.program = flatten(max(Expr::arg(0, Scalar::f32) + Expr::arg(1, Scalar::f32), 0.0f));
   const Tensor w = random_tensor(type, {outputs, plan.product.k}), bias = random_tensor(DType::f32, {outputs});
   const Tensor x = random_tensor(type, {extent, extent, channels}), out(type, {places, places, outputs});
@@ -191,11 +191,11 @@ void time_weight_gradient(KernelBench& bench, int64_t images, int64_t extent, in
   if (bench.skips(name)) return;
   ConvWeightGradientArgs named{.images = images};
   const PlaneWindow window = square_window(extent, kernel, stride);
-  ConvWeightGradientPlan plan{.window = on_any_plane(window, named.window),
-                              .only_places = kernel == 1,
-                              .groups = groups,
-                              .channels = channels / groups,
-                              .outputs = outputs / groups};
+  X86ConvWeightGradientPlan plan{{.window = on_any_plane(window, named.window),
+                                  .only_places = kernel == 1,
+                                  .groups = groups,
+                                  .channels = channels / groups,
+                                  .outputs = outputs / groups}};
   const int64_t places = window.out_height;
   const double flop = 2.0 * std::pow(static_cast<double>(rows_inside(window)), 2) *
                       static_cast<double>(images * plan.channels * outputs);
@@ -226,15 +226,15 @@ void time_attention(KernelBench& bench, const AttentionSize& size, DType type, b
       fmt::format("{}x{}x{}x{} {} attention{}{}", size.batches, size.heads, size.length, size.head_dim, to_string(type),
                   masked ? " masked" : "", causal ? " causal" : "");
   if (bench.skips(name)) return;
-  AttentionPlan plan{.heads = size.heads,
-                     .kv_heads = size.heads,
-                     .head_dim = size.head_dim,
-                     .value_dim = size.head_dim,
-                     .dtype = type,
-                     .result = type,
-                     .mask = masked ? AttentionPlan::Mask::added : AttentionPlan::Mask::none,
-                     .limited = causal,
-                     .scale = 0.125f};
+  X86AttentionPlan plan{{.heads = size.heads,
+                         .kv_heads = size.heads,
+                         .head_dim = size.head_dim,
+                         .value_dim = size.head_dim,
+                         .dtype = type,
+                         .result = type,
+                         .mask = masked ? AttentionPlan::Mask::added : AttentionPlan::Mask::none,
+                         .limited = causal,
+                         .scale = 0.125f}};
   const int64_t width = int64_t{size.heads} * size.head_dim, length = size.length;
   const Tensor q = random_tensor(type, {size.batches, length, width}),
                k = random_tensor(type, {size.batches, length, width}),
@@ -263,13 +263,13 @@ void time_attention(KernelBench& bench, const AttentionSize& size, DType type, b
 void time_attention_gradient(KernelBench& bench, int64_t batches, int64_t length, int heads, int head_dim) {
   const std::string name = fmt::format("{}x{}x{}x{} attention_gradient", batches, length, heads, head_dim);
   if (bench.skips(name)) return;
-  AttentionGradientPlan plan{{.heads = heads,
-                              .kv_heads = heads,
-                              .head_dim = head_dim,
-                              .value_dim = head_dim,
-                              .mask = AttentionPlan::Mask::added,
-                              .scale = 0.125f},
-                             length};
+  X86AttentionGradientPlan plan{{{.heads = heads,
+                                  .kv_heads = heads,
+                                  .head_dim = head_dim,
+                                  .value_dim = head_dim,
+                                  .mask = AttentionPlan::Mask::added,
+                                  .scale = 0.125f}},
+                                length};
   const int64_t width = int64_t{heads} * head_dim;
   const Tensor q = random_tensor(DType::f32, {batches, length, width}),
                d = random_tensor(DType::f32, {batches, length, width}), mask(DType::f32, {length});
@@ -387,7 +387,7 @@ void time_training(KernelBench& bench) {
 void time_prepacking(KernelBench& bench, DType type, const std::string& format) {
   const std::string name = fmt::format("prepack {}", format.empty() ? to_string(type) : format);
   if (bench.skips(name)) return;
-  const GemmPlan plan = linear_plan(3072, 1024, type, format);
+  const X86GemmPlan plan = linear_plan(3072, 1024, type, format);
   const Tensor w = random_weights(plan.n, plan.k, type, format);
   double best = 1e300;
   for (int i = 0; i < 10; ++i) {
@@ -403,8 +403,8 @@ void time_prepacking(KernelBench& bench, DType type, const std::string& format) 
 
 // The convolutions of ResNet-18 at 224 x 224, each shape once.
 void time_resnet18(KernelBench& bench, DType type) {
-  const auto direct = ConvPlan::Method::direct, piece2 = ConvPlan::Method::winograd2,
-             piece4 = ConvPlan::Method::winograd4;
+  const auto direct = X86ConvPlan::Method::direct, piece2 = X86ConvPlan::Method::winograd2,
+             piece4 = X86ConvPlan::Method::winograd4;
   for (bool any : {false, true}) time_conv(bench, 224, 3, 64, 7, 2, type, direct, any);
   for (int64_t extent = 56, channels = 64; channels <= 512; extent /= 2, channels *= 2) {
     for (bool any : {false, true}) {
@@ -470,9 +470,9 @@ void time_all(KernelBench& bench) {
       const auto shape = [&](int64_t m, int64_t columns, int64_t sums) {
         return fmt::format("{}x{}x{}", m, columns, sums);
       };
-      time_activations(bench, shape(tokens, n, k), tokens, n, k, type, GemmPlan::Weights::activation_nk, false);
-      time_activations(bench, shape(tokens, k, n), tokens, k, n, type, GemmPlan::Weights::activation_kn, false);
-      time_activations(bench, shape(n, k, tokens), n, k, tokens, type, GemmPlan::Weights::activation_kn, true);
+      time_activations(bench, shape(tokens, n, k), tokens, n, k, type, X86GemmPlan::Weights::activation_nk, false);
+      time_activations(bench, shape(tokens, k, n), tokens, k, n, type, X86GemmPlan::Weights::activation_kn, false);
+      time_activations(bench, shape(n, k, tokens), n, k, tokens, type, X86GemmPlan::Weights::activation_kn, true);
     }
     for (const char* format : {"mxint8", "mxfp4", "int4.g32"})
       for (int64_t m : {4, 16, 128}) time_gemm(bench, fmt::format("{}x1536x384", m), m, 1536, 384, type, format);

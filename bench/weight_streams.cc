@@ -74,7 +74,7 @@ class Layer {
 
   std::function<void()> product(int64_t m, int threads = 1) {
     struct Product {
-      Product(const GemmPlan& plan, Tensor rows, int64_t n)
+      Product(const X86GemmPlan& plan, Tensor rows, int64_t n)
           : code(plan), a(std::move(rows)), out(DType::f32, {a.dim(0), n}) {}
       Compiled code;
       Tensor a, out;
@@ -97,7 +97,7 @@ class Layer {
   }
 
  private:
-  GemmPlan plan(int64_t n, int64_t m) const { return linear_plan(n, k_, type_, format_, m); }
+  X86GemmPlan plan(int64_t n, int64_t m) const { return linear_plan(n, k_, type_, format_, m); }
 
   int64_t n_, k_;
   DType type_;

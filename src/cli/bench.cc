@@ -122,7 +122,7 @@ int bench_op() {
                                          .page_rows = flags.page_rows,
                                          .causal = flags.causal,
                                          .session = session,
-                                         .peaks = machine_peaks(*device_or_cpu(session.device), session.cache_folder),
+                                         .peaks = machine_peaks(device_or_cpu(session.device), session.cache_folder),
                                          .seconds = flags.seconds,
                                          .seed = flags.seed,
                                          .command = this_command()});

@@ -9,6 +9,7 @@
 #include <sstream>
 
 #include "base/cache_folder.h"
+#include "base/log.h"
 #include "base/printable.h"
 #include "base/registry.h"
 #include "base/shell.h"
@@ -100,7 +101,7 @@ void add_device_to(CLI::App& app, std::string& device) {
         fmt::format(" {}{}{}", def->name, *def->variants ? "[:VARIANT]" : "", def == device::all().back() ? "" : ",");
   if (const DeviceDef* cpu = find_device("cpu"))
     what += fmt::format("; cpu:{} is --isa {}", cpu->example, cpu->example);
-  app.add_option("--device", device, what + " (default: cpu)");
+  app.add_option("--device", device, what + "; auto: a GPU where there is one, else the CPU (default: cpu)");
 }
 
 void add_no_fallback_to(CLI::App& app, bool& no_fallback) {
@@ -112,7 +113,11 @@ void add_no_fallback_to(CLI::App& app, bool& no_fallback) {
 std::shared_ptr<Device> device_of(const std::string& device, const std::string& isa) {
   if (!device.empty() && !isa.empty())
     fail("--device {} and --isa {}: give one of them; --isa {} is --device cpu:{}", device, isa, isa, isa);
-  if (!device.empty()) return open_device(device);
+  if (!device.empty()) {
+    std::shared_ptr<Device> opened = open_device(device);
+    if (device == "auto") log(LogLevel::note, fmt::format("--device auto is {} here", text_of(*opened)));
+    return opened;
+  }
   return isa.empty() ? nullptr : open_device("cpu:" + isa);
 }
 
@@ -155,6 +160,8 @@ SessionOptions RunFlags::options() const {
   options.device = backend != "cpu" ? open_device(backend) : device_of(device, isa);
   options.optimise = optimise;
   if (!compute.empty()) options.compute = parse_compute(compute);
+  if (options.compute == Compute::bf16 && options.device)
+    if (const std::string why = options.device->why_no_bf16(); !why.empty()) fail("--compute bf16: {}", why);
   options.no_winograd = no_winograd;
   options.fuse = !no_fusion;
   options.no_fallback = no_fallback;

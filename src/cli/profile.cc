@@ -58,7 +58,7 @@ int run() {
                                                    .session = session,
                                                    .seed = flags.seed,
                                                    .check_finite = flags.check_finite},
-                                          .peaks = machine_peaks(*device_or_cpu(session.device), session.cache_folder),
+                                          .peaks = machine_peaks(device_or_cpu(session.device), session.cache_folder),
                                           .seconds = flags.seconds,
                                           .command = this_command(),
                                           .progress = terminal_progress()});

@@ -119,7 +119,7 @@ int run() {
   Record record = outputs_record(names, files, outputs);
   if (flags.profile) {
     Record profiled =
-        profile(session, inputs, machine_peaks(*device_or_cpu(options.device), options.cache_folder), options.threads);
+        profile(session, inputs, machine_peaks(device_or_cpu(options.device), options.cache_folder), options.threads);
     record.sections.push_back(std::move(profiled.sections[0]));
     record.machine = std::move(profiled.machine);
   }

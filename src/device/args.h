@@ -14,7 +14,8 @@
 //   int64_t rows = from_args<GatherArgs>(args).rows;
 //   Value* table = e.pointer<&GatherArgs::table>(frame);  // in an emitter
 //
-// What a device derives has a struct of its own, which has the class's as its base and lists its places first.
+// What a device derives has a struct of its own, which has the class's as its base and lists its places first; its own
+// stand where the class has none.
 #pragma once
 
 #include <algorithm>
@@ -29,7 +30,7 @@
 
 namespace hone {
 
-// In a list of places: the sizes behind it stand from `first` on. Those in between are 0.
+// In a list of places: the sizes behind it stand from `first` on. Places that no member has are 0.
 struct SizesFrom {
   int first;
 };
@@ -54,27 +55,21 @@ struct ListedMember<std::array<Element, N> Owner::*> : ListedMember<Element Owne
   static constexpr int count = static_cast<int>(N);
 };
 
-// visit(member, its first place) in the order of the list; returns how many places that takes. One that goes back takes
-// too many.
-struct PlaceCounts {
-  int pointers = 0, sizes = 0;
-};
-inline constexpr int kTooFar = 1000;
+// visit(member, its first place) in the order of the list.
 template <HasPlaces Args, class Visit>
-constexpr PlaceCounts for_each_argument(Visit&& visit) {
-  PlaceCounts next;
+constexpr void for_each_argument(Visit&& visit) {
+  int pointers = 0, sizes = 0;
   const auto one = [&](auto listed) {
     if constexpr (std::is_same_v<decltype(listed), SizesFrom>) {
-      next.sizes = listed.first >= next.sizes ? listed.first : kTooFar;
+      sizes = listed.first;
     } else {
       using Member = ListedMember<decltype(listed)>;
-      int& place = Member::is_pointer ? next.pointers : next.sizes;
+      int& place = Member::is_pointer ? pointers : sizes;
       visit(listed, place);
       place += Member::count;
     }
   };
   std::apply([&](auto... listed) { (one(listed), ...); }, Args::places());
-  return next;
 }
 
 template <HasPlaces Args, class Member>
@@ -105,16 +100,30 @@ constexpr bool lists_every_member() {
       Args::places());
 }
 
+// Whether each member has places of its own among those that there are.
 template <HasPlaces Args>
 constexpr bool fits_kernel_args() {
-  const PlaceCounts counts = for_each_argument<Args>([](auto, int) {});
-  return counts.pointers <= std::ssize(KernelArgs{}.pointers) && counts.sizes <= std::ssize(KernelDims{});
+  std::array<bool, std::tuple_size_v<decltype(KernelArgs::pointers)>> pointers{};
+  std::array<bool, std::tuple_size_v<KernelDims>> sizes{};
+  bool fits = true;
+  const auto take = [&](auto& taken, int first, int count) {
+    for (int place = first; place < first + count; ++place) {
+      fits &= place < std::ssize(taken) && !taken[static_cast<size_t>(place)];
+      if (fits) taken[static_cast<size_t>(place)] = true;
+    }
+  };
+  for_each_argument<Args>([&](auto listed, int place) {
+    using Member = ListedMember<decltype(listed)>;
+    if constexpr (Member::is_pointer) take(pointers, place, Member::count);
+    else take(sizes, place, Member::count);
+  });
+  return fits;
 }
 
 template <HasPlaces Args>
 constexpr void check_places() {
   static_assert(lists_every_member<Args>(), "places() lists each member once");
-  static_assert(fits_kernel_args<Args>(), "a kernel takes 16 pointers and 48 sizes");
+  static_assert(fits_kernel_args<Args>(), "a kernel takes 16 pointers and 48 sizes, each member at places of its own");
 }
 
 template <auto Member>

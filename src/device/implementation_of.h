@@ -49,6 +49,7 @@ constexpr KernelImplementation implementation() {
   using Told = typename Class::ToldType;
   static_assert(kGiven.supports.is_given && kGiven.launch.is_given && kGiven.describe.is_given,
                 "an implementation says all three of its plans");
+  static_assert(names_every_member<Plan>(), "fields() of a plan names each of its members once");
   static_assert(kGiven.prepack.is_given == kGiven.prepack_key.is_given &&
                     kGiven.prepack.is_given == kGiven.prepacked_bytes.is_given,
                 "constants are laid out with all three of key, bytes and prepack, or not at all");

@@ -103,9 +103,40 @@ KeyValues peaks_block(const MachinePeaks& peaks) {
                     {"fork_join_us", "fork and join of two threads", known(peaks.fork_join_us), "µs", kThree}}};
 }
 
+namespace {
+
+// Of all of a device that has memory of its own, by its own kernels.
+KeyValues rates_block(const MachinePeaks& peaks) {
+  return {.key = "rates",
+          .title = "Measured, by the device's own kernels",
+          .items = {{"f32_gflops", "products in f32", known(peaks.f32_gflops), "GFLOP/s", kThree},
+                    {"bf16_gflops", "products in bf16", known(peaks.bf16_gflops), "GFLOP/s", kThree},
+                    {"copy_gbytes", "copies, both ways counted",
+                     peaks.reads.empty() ? Cell() : known(peaks.reads.back().gbytes), "GB/s", kThree},
+                    {"step_us", "a step that does nothing, replayed", known(peaks.fork_join_us), "µs", kThree}}};
+}
+
+Table copies_table(const MachinePeaks& peaks) {
+  Table table = reads_table(peaks);
+  table.key = "copies", table.title = "Copying a range, both ways counted";
+  return table;
+}
+
+Record device_record(const MachineOptions& options) {
+  const MachinePeaks peaks = machine_peaks(options.device, options.cache_folder, options.fresh);
+  return {.title = fmt::format("Device {}", text_of(*options.device)),
+          .command = options.command,
+          .findings = options.device->notes(),
+          .sections = {{"Rates", {rates_block(peaks), copies_table(peaks)}}},
+          .machine = describe(environment())};
+}
+
+}  // namespace
+
 Record machine(const MachineOptions& options) {
-  const std::shared_ptr<Device> device = cpu();
-  const MachinePeaks peaks = device ? machine_peaks(*device, options.cache_folder, options.fresh) : MachinePeaks();
+  if (options.device && options.device->free_bytes()) return device_record(options);
+  const std::shared_ptr<Device> device = options.device ? options.device : cpu();
+  const MachinePeaks peaks = device ? machine_peaks(device, options.cache_folder, options.fresh) : MachinePeaks();
   Record record{.title = "Machine",
                 .command = options.command,
                 .sections = {{"Peaks", {peaks_block(peaks), reads_table(peaks)}}},

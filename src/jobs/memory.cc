@@ -270,6 +270,43 @@ Table missing_table(const std::vector<Account>& accounts) {
   return table;
 }
 
+// What the plan puts into the device's memory, item by item.
+std::vector<Item> device_items(const ProbeResult& r) {
+  return {{"weights, laid out", r.prepacked_bytes},
+          {"weights and tables as they are", r.direct_weight_bytes},
+          {"activations (arena)", r.arena_bytes},
+          {"scratch of kernels", r.scratch_bytes},
+          {"inputs and outputs", r.inputs_and_outputs_bytes}};
+}
+
+int64_t planned_on_device(const ProbeResult& r) {
+  int64_t bytes = 0;
+  for (const Item& item : device_items(r)) bytes += item.bytes;
+  return bytes;
+}
+
+Table device_table(const std::vector<Account>& accounts) {
+  Table table = table_of_accounts("device", "In the device's memory", accounts, 0, kBytes);
+  const auto add = [&](const char* title, const auto& bytes) {
+    std::vector<Cell> row{title};
+    for (const Account& a : accounts) row.push_back(bytes_cell(bytes(a.run)));
+    table.rows.push_back(std::move(row));
+  };
+  for (size_t i = 0; i < device_items(accounts[0].run).size(); ++i)
+    add(device_items(accounts[0].run)[i].title, [&](const ProbeResult& r) { return device_items(r)[i].bytes; });
+  add("planned", planned_on_device);
+  add("as its driver counts", [](const ProbeResult& r) { return r.device_bytes; });
+  table.note = "Beside what the driver takes for itself before a model is opened.";
+  return table;
+}
+
+std::string device_finding(const Account& original, const Account& a) {
+  return fmt::format("{}: {} planned in the device's memory, {} as its driver counts; {} of the original's saved",
+                     a.variant.title, human_bytes(static_cast<double>(planned_on_device(a.run))),
+                     human_bytes(static_cast<double>(a.run.device_bytes)),
+                     number_text(saved(planned_on_device(original.run), planned_on_device(a.run)), kPercent));
+}
+
 std::string finding(const Account& original, const Account& a) {
   const int64_t above = a.run.resident_bytes - a.run.empty_bytes, limit = limit_of(a.run);
   const auto percent = [](double share) { return number_text(share, kPercent); };
@@ -304,6 +341,11 @@ Record memory(const MemoryOptions& options) {
   for (size_t i = 1; i < accounts.size(); ++i) record.findings.push_back(finding(accounts[0], accounts[i]));
   record.sections = {{"Memory", {memory_table(accounts)}},
                      {"Account", {stored_table(accounts), running_table(accounts), missing_table(accounts)}}};
+  if (options.session.device && options.session.device->free_bytes()) {
+    for (size_t i = 1; i < accounts.size(); ++i) record.findings.push_back(device_finding(accounts[0], accounts[i]));
+    record.sections.push_back({"Device", {device_table(accounts)}});
+    for (const std::string& note : options.session.device->notes()) record.findings.push_back(note);
+  }
   record.machine = describe(environment());
   return record;
 }

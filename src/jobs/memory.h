@@ -25,8 +25,8 @@ struct MemoryOptions {
 };
 
 // Findings; the tables "memory" (a row per model), "stored" (bytes by what weights are for), "running" (what the peak
-// consists of, to the byte) and "missing" (the same items in points of the original's peak, which add up to theory less
-// measurement).
+// consists of, to the byte), "device" (what lies in a device's own memory, by the plan and as its driver counts) and
+// "missing" (the same items in points of the original's peak, which add up to theory less measurement).
 Record memory(const MemoryOptions& options);
 
 }  // namespace hone

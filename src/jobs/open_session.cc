@@ -17,4 +17,9 @@ Session open_session(LoadedModel model, SessionOptions options) {
   return Session(std::move(model.graph), std::move(options));
 }
 
+void require_training(const SessionOptions& options) {
+  if (!options.device) return;
+  if (const std::string why = options.device->why_no_training(); !why.empty()) fail("{}", why);
+}
+
 }  // namespace hone

@@ -64,6 +64,10 @@ NamedTensors read_inputs(const Graph& graph, const std::string& path) {
   return inputs;  // what does not fit is for the session to say
 }
 
+std::optional<int64_t> free_on(const std::shared_ptr<Device>& device) {
+  return device ? device->free_bytes() : std::nullopt;
+}
+
 }  // namespace
 
 void save_inputs(const std::string& path, const NamedTensors& inputs) {
@@ -80,6 +84,7 @@ void save_inputs(const std::string& path, const NamedTensors& inputs) {
 
 ProbeResult probe(const ProbeOptions& options, const std::function<void()>& first_result) {
   ProbeResult result;
+  const std::optional<int64_t> free_before = free_on(options.session.device);
   result.empty_bytes = memory_use().resident_bytes;
   auto start = Clock::now();
   LoadedModel model = load_model(options.model, options.inputs);
@@ -117,6 +122,11 @@ ProbeResult probe(const ProbeOptions& options, const std::function<void()>& firs
   result.direct_weight_bytes = s.direct_weight_bytes;
   result.arena_bytes = s.arena_bytes;
   result.scratch_bytes = s.scratch_bytes;
+  if (free_before) {
+    result.device_bytes = *free_before - *free_on(options.session.device);
+    result.inputs_and_outputs_bytes = s.output_bytes;
+    for (const auto& [name, tensor] : inputs) result.inputs_and_outputs_bytes += tensor.bytes();
+  }
   const MemoryUse memory = memory_use();
   result.resident_bytes = memory.resident_bytes;
   result.peak_bytes = memory.peak_bytes;
@@ -143,7 +153,9 @@ Json to_json(const ProbeResult& r) {
           {"prepacked_bytes", r.prepacked_bytes},
           {"direct_weight_bytes", r.direct_weight_bytes},
           {"arena_bytes", r.arena_bytes},
-          {"scratch_bytes", r.scratch_bytes}};
+          {"scratch_bytes", r.scratch_bytes},
+          {"inputs_and_outputs_bytes", r.inputs_and_outputs_bytes},
+          {"device_bytes", r.device_bytes}};
 }
 
 ProbeResult probe_result_from_json(const Json& json) {
@@ -161,6 +173,7 @@ ProbeResult probe_result_from_json(const Json& json) {
   get("model_page_bytes", r.model_page_bytes), get("weight_bytes", r.weight_bytes),
       get("largest_tensor_bytes", r.largest_tensor_bytes);
   get("arena_bytes", r.arena_bytes), get("scratch_bytes", r.scratch_bytes);
+  get("inputs_and_outputs_bytes", r.inputs_and_outputs_bytes), get("device_bytes", r.device_bytes);
   return r;
 }
 

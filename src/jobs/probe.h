@@ -34,6 +34,8 @@ struct ProbeResult {
   int64_t model_page_bytes = 0;                        // the part of resident_bytes that is pages of the model's files
   int64_t weight_bytes = 0, largest_tensor_bytes = 0;  // of the model's constants as stored
   int64_t prepacked_bytes = 0, direct_weight_bytes = 0, arena_bytes = 0, scratch_bytes = 0;
+  // Of a device with memory of its own: inputs and outputs of a run, and what its driver counts more than before.
+  int64_t inputs_and_outputs_bytes = 0, device_bytes = 0;
 };
 
 // Inputs as a file for ProbeOptions::given (.npz). What NumPy has no type for is stored in a wider one, without loss;

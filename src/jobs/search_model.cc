@@ -1,4 +1,5 @@
 #include "jobs/search_model.h"
+#include "jobs/open_session.h"
 
 #include <algorithm>
 #include <map>
@@ -111,6 +112,7 @@ class SearchJob {
 }  // namespace
 
 Record search_model(const SearchModelOptions& given) {
+  require_training(given.session);
   SearchModelOptions options = given;
   options.command = without_credentials(given.command);  // as it may be shown
   return with_command(SearchJob(options).run(), given.command, given.storage);

@@ -1,4 +1,5 @@
 #include "jobs/train_model.h"
+#include "jobs/open_session.h"
 
 #include <malloc.h>
 
@@ -507,6 +508,9 @@ std::string run_folder(const TrainModelOptions& options) {
   return fs::path(options.output).replace_extension("run").string();
 }
 
-Record train_model(const TrainModelOptions& options, const Say& say) { return Job(options, say).run(); }
+Record train_model(const TrainModelOptions& options, const Say& say) {
+  require_training(options.session);
+  return Job(options, say).run();
+}
 
 }  // namespace hone

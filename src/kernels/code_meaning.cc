@@ -203,6 +203,18 @@ const CodeMeaning& code_meaning(const Format& format) {
   return known.emplace(name, find_meaning(format)).first->second;
 }
 
+Support prepackable(const Format& format) {
+  if (is_plain_float(format))
+    return {fmt::format("{} weights are a plain element type, not a packed format", to_string(format))};
+  const CodeMeaning& m = code_meaning(format);
+  if (m.scale.by == ScaleMeaning::By::unknown)
+    return {fmt::format("{} has scales that kernels can't decode", to_string(format))};
+  if (m.by == CodeMeaning::By::group_expression &&
+      (m.bits > 8 || m.scale.bits > 8 || m.zero_point_bytes || m.has_global))
+    return {fmt::format("{} has a rule for values that kernels can't read in such codes", to_string(format))};
+  return {};
+}
+
 Program group_value(const Format& format) {
   GroupValues group;
   int next = 1;

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "base/error.h"
 #include "expr/program.h"
 #include "formats/format.h"
 
@@ -59,6 +60,9 @@ struct CodeMeaning {
 
 // Computed once for each format and kept.
 const CodeMeaning& code_meaning(const Format& format);
+
+// Whether generated code can decode it: weights in this format can be laid out, rows of tables can be read.
+Support prepackable(const Format& format);
 
 // The value of a code without scale, as generated code computes it; of integer, minifloat and table.
 float number_of(const CodeMeaning& meaning, uint32_t code);

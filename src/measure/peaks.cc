@@ -10,6 +10,7 @@
 #include "base/hash.h"
 #include "base/json.h"
 #include "base/regular_file.h"
+#include "measure/device_peaks.h"
 #include "measure/proc_file.h"
 
 namespace hone {
@@ -100,12 +101,14 @@ std::optional<MachinePeaks> remembered_peaks(const std::optional<std::string>& c
   return cache_folder ? load(path_in(*cache_folder)) : std::nullopt;
 }
 
-MachinePeaks machine_peaks(Device& device, const std::optional<std::string>& cache_folder, bool fresh) {
+MachinePeaks machine_peaks(const std::shared_ptr<Device>& device, const std::optional<std::string>& cache_folder,
+                           bool fresh) {
   if (!fresh && cache_folder)
-    if (const std::optional<MachinePeaks> known = load(path_in(*cache_folder, device))) return *known;
-  const std::optional<MachinePeaks> own = device.measure_peaks();
+    if (const std::optional<MachinePeaks> known = load(path_in(*cache_folder, *device))) return *known;
+  std::optional<MachinePeaks> own = device->measure_peaks();
+  if (!own) own = measure_device_peaks(device, cache_folder);
   const MachinePeaks peaks = own ? *own : open_device("cpu")->measure_peaks().value_or(MachinePeaks());
-  if (cache_folder) store(path_in(*cache_folder, device), peaks);
+  if (cache_folder) store(path_in(*cache_folder, *device), peaks);
   return peaks;
 }
 

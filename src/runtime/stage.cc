@@ -151,7 +151,8 @@ void Stage::note(const Specialised& made) {
   statistics.prepacked_bytes =
       shared_.kernels.prepacked_bytes() + shared_.bodies_prepacked + made.executable.own_weight_bytes();
   const Arena& arena = made.executable.arena();
-  const int64_t scratch = made.executable.scratch_bytes() * shared_.kernels.threads;
+  const int64_t scratch =
+      made.executable.scratch_bytes() * shared_.kernels.device->scratch_areas(shared_.kernels.threads);
   if (number_ > 0 && arena.bytes + scratch <= statistics.arena_bytes + statistics.scratch_bytes) return;
   statistics.arena_bytes = arena.bytes, statistics.arena_lower_bound = arena.lower_bound;
   statistics.scratch_bytes = scratch;

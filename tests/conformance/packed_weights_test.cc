@@ -82,7 +82,7 @@ TEST_P(PackedWeights, HaveNoDecodedCopy) {
   const PlaneBytes planes = plane_bytes(format, std::vector<int64_t>{kN, kK});
   for (const X86Target& target : target_levels())
     for (int64_t rows : {1, 0}) {
-      GemmPlan plan;
+      X86GemmPlan plan;
       plan.n = kN, plan.k = kK, plan.w_format = GetParam();
       const GemmShape s = gemm_shape(plan, target, rows);
       const ScaleGrid grid = scale_grid(format);

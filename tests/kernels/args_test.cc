@@ -4,23 +4,23 @@
 
 #include <gtest/gtest.h>
 
+#include "device/x86/attention/plan.h"
+#include "device/x86/block_gemm/plan.h"
 #include "device/x86/conv/shape.h"
 #include "device/x86/conv/winograd_shape.h"
-#include "device/x86/conv_weight_gradient/shape.h"
+#include "device/x86/conv_weight_gradient/plan.h"
+#include "device/x86/gemm/plan.h"
+#include "device/x86/recurrent/shape.h"
 #include "device/x86/reduce_window/shape.h"
 #include "kernels/add_rows/plan.h"
-#include "kernels/attention/plan.h"
 #include "kernels/attention_gradient/plan.h"
-#include "kernels/block_gemm/plan.h"
 #include "kernels/cache_append/plan.h"
 #include "kernels/columns/plan.h"
 #include "kernels/gather/plan.h"
-#include "kernels/gemm/plan.h"
 #include "kernels/indexed/plan.h"
 #include "kernels/max_pool_gradient/plan.h"
 #include "kernels/pointwise/plan.h"
 #include "kernels/quantize/plan.h"
-#include "kernels/recurrent/plan.h"
 #include "kernels/resize/plan.h"
 #include "kernels/roi_align/plan.h"
 #include "kernels/row/plan.h"
@@ -69,15 +69,23 @@ struct TooLong {
   std::array<int64_t, 49> sizes{};
   static constexpr auto places() { return std::tuple(&TooLong::sizes); }
 };
-struct GoesBack {
-  int64_t first = 0, second = 0;
-  static constexpr auto places() { return std::tuple(SizesFrom{4}, &GoesBack::first, SizesFrom{3}, &GoesBack::second); }
+struct Overlaps {
+  int64_t first = 0;
+  std::array<int64_t, 2> second{};
+  static constexpr auto places() { return std::tuple(SizesFrom{4}, &Overlaps::first, SizesFrom{3}, &Overlaps::second); }
 };
+struct FillsGap : SampleArgs {
+  int64_t own = 0;
+  static constexpr auto places() {
+    return std::tuple_cat(SampleArgs::places(), std::tuple(SizesFrom{1}, &FillsGap::own));
+  }
+};
+static_assert(place_of<&FillsGap::own> == 1 && place_of<&FillsGap::strides> == 2 && fits_kernel_args<FillsGap>());
 static_assert(!lists_every_member<Forgets>());
 static_assert(!lists_every_member<Repeats>());
 static_assert(!lists_every_member<ForgetsItsBase>());
 static_assert(!fits_kernel_args<TooLong>());
-static_assert(!fits_kernel_args<GoesBack>());
+static_assert(!fits_kernel_args<Overlaps>());
 
 TEST(KernelArgs, AreWrittenToTheirPlacesAndReadFromThem) {
   int values[5];
@@ -111,10 +119,10 @@ constexpr auto kPlaces = std::array{place_of<Members>...};
   {
     using A = AddRowsArgs;
     static_assert(kPlaces<&A::d, &A::ids, &A::epilogue> == std::array{0, 1, 2});
-    static_assert(kPlaces<&A::rows, &A::tables, &A::id_count, &A::block_rows> == std::array{0, 1, 2, 3});
+    static_assert(kPlaces<&A::rows, &A::tables, &A::id_count> == std::array{0, 1, 2});
   }
   {
-    using A = AttentionArgs;
+    using A = X86AttentionArgs;
     static_assert(kPlaces<&A::q, &A::k, &A::v, &A::mask, &A::out, &A::sinks, &A::shared, &A::k_scales,
                           &A::k_zero_points, &A::v_scales, &A::v_zero_points, &A::table> ==
                   std::array{0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11});
@@ -132,7 +140,7 @@ constexpr auto kPlaces = std::array{place_of<Members>...};
                           &A::before, &A::behind> == std::array{0, 1, 2, 3, 7, 10, 11, 12});
   }
   {
-    using A = BlockGemmArgs;
+    using A = X86BlockGemmArgs;
     static_assert(kPlaces<&A::a, &A::w, &A::epilogue> == std::array{0, 1, 2});
     static_assert(kPlaces<&A::m, &A::block_rows> == std::array{0, 1});
   }
@@ -173,7 +181,7 @@ constexpr auto kPlaces = std::array{place_of<Members>...};
     static_assert(kPlaces<&A::results, &A::rows, &A::ids_per_table> == std::array{0, 1, 2});
   }
   {
-    using A = GemmArgs;
+    using A = X86GemmArgs;
     static_assert(kPlaces<&A::a, &A::w, &A::epilogue> == std::array{0, 1, 2});
     static_assert(kPlaces<&A::m, &A::batches, &A::batch_strides, &A::a_row, &A::w_row, &A::inner_batches,
                           &A::inner_strides, &A::n, &A::k, &A::block_rows, &A::full_strides, &A::middle_loops> ==
@@ -204,7 +212,7 @@ constexpr auto kPlaces = std::array{place_of<Members>...};
                   std::array{0, 1, 2, 3, 4, 5, 6, 7, 8});
   }
   {
-    using A = RecurrentArgs;
+    using A = X86RecurrentArgs;
     static_assert(kPlaces<&A::x, &A::r, &A::bias, &A::lengths, &A::initial_h, &A::initial_c, &A::peepholes, &A::y,
                           &A::last_h, &A::last_c> == std::array{0, 1, 2, 3, 4, 5, 6, 7, 8, 9});
     static_assert(kPlaces<&A::steps, &A::batch, &A::sequences> == std::array{0, 1, 2});

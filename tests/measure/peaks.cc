@@ -23,7 +23,7 @@ class PeaksCache : public ::testing::Test {
 };
 
 TEST_F(PeaksCache, AreMeasuredOnceAndReadBackUnchanged) {
-  const MachinePeaks first = machine_peaks(*cpu, folder), second = machine_peaks(*cpu, folder);
+  const MachinePeaks first = machine_peaks(cpu, folder), second = machine_peaks(cpu, folder);
   EXPECT_GT(first.f32_gflops, 0);
   EXPECT_EQ(first.bf16_gflops > 0, cpu_features().has(Feature::avx512_bf16));
   EXPECT_EQ(first.int8_gops > 0, cpu_features().has(Feature::avx512_vnni) || cpu_features().has(Feature::avx_vnni));
@@ -42,28 +42,28 @@ TEST_F(PeaksCache, AreMeasuredOnceAndReadBackUnchanged) {
 }
 
 TEST_F(PeaksCache, ADeviceWithoutPeaksOfItsOwnHasTheCpus) {
-  const MachinePeaks first = machine_peaks(*cpu, folder), reference = machine_peaks(*open_device("reference"), folder);
+  const MachinePeaks first = machine_peaks(cpu, folder), reference = machine_peaks(open_device("reference"), folder);
   EXPECT_EQ(reference.f32_gflops, first.f32_gflops);
   std::filesystem::remove_all(folder);
-  EXPECT_GT(machine_peaks(*open_device("reference"), folder).f32_gflops, 0);
+  EXPECT_GT(machine_peaks(open_device("reference"), folder).f32_gflops, 0);
 }
 
 TEST_F(PeaksCache, FreshOnesReplaceThoseRemembered) {
-  machine_peaks(*cpu, folder);
+  machine_peaks(cpu, folder);
   Json entry = parse_json(read_file(folder + "/peaks.json"), "peaks.json");
   entry["f32_gflops"] = 9e30;
   write_file(folder + "/peaks.json", entry.dump());
-  ASSERT_EQ(machine_peaks(*cpu, folder).f32_gflops, 9e30);
-  const MachinePeaks fresh = machine_peaks(*cpu, folder, true);
+  ASSERT_EQ(machine_peaks(cpu, folder).f32_gflops, 9e30);
+  const MachinePeaks fresh = machine_peaks(cpu, folder, true);
   EXPECT_LT(fresh.f32_gflops, 9e30);
-  EXPECT_EQ(machine_peaks(*cpu, folder).f32_gflops, fresh.f32_gflops);
+  EXPECT_EQ(machine_peaks(cpu, folder).f32_gflops, fresh.f32_gflops);
 }
 
 TEST_F(PeaksCache, DamagedEntriesAndThoseOfOthersAreMeasuredAnewAndReplaced) {
   std::filesystem::create_directories(folder);
   for (const char* entry : {"{\"machine\": ", "{\"machine\": \"another\", \"f32_gflops\": 1e30}", ""}) {
     write_file(folder + "/peaks.json", entry);
-    const double rate = machine_peaks(*cpu, folder).f32_gflops;
+    const double rate = machine_peaks(cpu, folder).f32_gflops;
     EXPECT_GT(rate, 0) << entry;
     EXPECT_LT(rate, 1e30) << entry;
     EXPECT_NE(read_file(folder + "/peaks.json").find("fork_join_us"), std::string::npos) << entry;
@@ -75,17 +75,17 @@ TEST_F(PeaksCache, WhatOthersHaveThereStays) {
   const std::string path = folder + "/peaks.json";
   for (const char* entry : {"[]", "{\"mine\": 1}"}) {
     write_file(path, entry);
-    EXPECT_GT(machine_peaks(*cpu, folder).f32_gflops, 0);
+    EXPECT_GT(machine_peaks(cpu, folder).f32_gflops, 0);
     EXPECT_EQ(read_file(path), entry);
   }
   std::filesystem::remove(path);
   ASSERT_EQ(mkfifo(path.c_str(), 0600), 0);
-  EXPECT_GT(machine_peaks(*cpu, folder).f32_gflops, 0);
+  EXPECT_GT(machine_peaks(cpu, folder).f32_gflops, 0);
   EXPECT_TRUE(std::filesystem::is_fifo(path));
 }
 
 TEST_F(PeaksCache, FiguresThatCantBeAreNotBelieved) {
-  machine_peaks(*cpu, folder);
+  machine_peaks(cpu, folder);
   const std::string path = folder + "/peaks.json";
   const Json good = parse_json(read_file(path), path);
   const std::pair<const char*, const char*> changes[] = {

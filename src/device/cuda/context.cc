@@ -128,7 +128,7 @@ uintptr_t CudaContext::allocate(const CudaCalls& calls, size_t bytes) {
   if (result == kOutOfMemory) {
     size_t free = 0, total = 0;
     calls.check(calls->cuMemGetInfo_v2(&free, &total), "what is free");
-    throw MemoryError(fmt::format("{}: {} of its memory were asked for, and {} of {} are free", text(),
+    throw MemoryError(fmt::format("CUDA: {}: {} of its memory were asked for, and {} of {} are free", text(),
                                   human_bytes(static_cast<double>(bytes)), human_bytes(static_cast<double>(free)),
                                   human_bytes(static_cast<double>(total))));
   }
@@ -147,16 +147,22 @@ void CudaContext::release(const CudaCalls& calls, uintptr_t address) noexcept {
 std::byte* CudaContext::take(size_t bytes) {
   const size_t taken = std::max<size_t>(bytes, 1);
   const CudaCalls calls(*this);
-  std::vector<uintptr_t> aside;
+  struct Aside {
+    ~Aside() {
+      for (uintptr_t each : addresses) context.release(calls, each);
+    }
+    CudaContext& context;
+    const CudaCalls& calls;
+    std::vector<uintptr_t> addresses;
+  } aside{*this, calls, {}};
   uintptr_t address = 0;
   for (bool is_new = false; !is_new;) {
     address = allocate(calls, taken);
     const std::lock_guard lock(mutex_);
     is_new = !is_of_the_past(address, taken, calls.generation());
     if (is_new) blocks_.insert_or_assign(address, Block{taken, calls.generation()});
-    else aside.push_back(address);
+    else aside.addresses.push_back(address);
   }
-  for (uintptr_t each : aside) release(calls, each);
   return reinterpret_cast<std::byte*>(address);  // a number that the device understands
 }
 

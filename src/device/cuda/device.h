@@ -1,15 +1,17 @@
-// NVIDIA GPUs as a device. CudaDevice is what follows from a target alone: what classes it has, and their code. A
+// NVIDIA GPUs as a device. CudaDevice is what follows from a target alone: which classes it has, and their code. A
 // CudaGpu (device/cuda/gpu.h) has memory and queues, too.
 #pragma once
+
+#include <memory>
 
 #include "device/cuda/target.h"
 #include "device/device.h"
 
 namespace hone {
 
-// A GPU that is not there: it plans, explains and compiles for its target, on machines without a driver.
-// Its memory is the host's, so that weights can be laid out; whoever asks it to run gets an Error.
-class CudaDevice : public Device {
+// A GPU that is not there: it plans, explains and compiles for its target, on machines without a driver. Weights can be
+// laid out, in memory of the host's; a launch is an Error.
+class CudaDevice : public Device, public std::enable_shared_from_this<CudaDevice> {
  public:
   explicit CudaDevice(CudaTarget target) : target_(std::move(target)) {}
   const CudaTarget& target() const { return target_; }
@@ -26,6 +28,8 @@ class CudaDevice : public Device {
   std::unique_ptr<Compiler> make_compiler(const CompilerOptions& options) override;
   std::string code_key(const KernelPlan& plan) const override;
   int64_t compile_bytes(int threads, int64_t kernels) const override;
+  std::string why_no_bf16() const override;
+  std::string why_no_training() const override;
 
  private:
   const CudaTarget target_;

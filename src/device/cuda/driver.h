@@ -26,6 +26,7 @@ namespace hone::cuda {
   F(cuDevicePrimaryCtxRelease_v2, (int device))                                                                       \
   F(cuDevicePrimaryCtxReset_v2, (int device))                                                                         \
   F(cuCtxSetCurrent, (Handle context))                                                                                \
+  F(cuCtxSynchronize, ())                                                                                             \
   F(cuMemGetInfo_v2, (size_t * free, size_t * total))                                                                 \
   F(cuMemAlloc_v2, (DevicePointer * out, size_t bytes))                                                               \
   F(cuMemFree_v2, (DevicePointer memory))                                                                             \

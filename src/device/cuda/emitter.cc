@@ -358,16 +358,32 @@ Value* CudaEmitter::lookup_low_bytes(Value* index, std::span<const uint8_t> entr
   });
 }
 
-// Vectors of elements below 32 bits are words to LLVM, which would take some of them apart.
-llvm::Type* CudaEmitter::words_of(llvm::Type* type) const {
-  const auto bits = static_cast<int>(type->getPrimitiveSizeInBits().getFixedValue());
-  if (!aligned_vectors || type->getScalarSizeInBits() >= 32 || bits % 32) return type;
-  return bits == 32 ? i32 : vec(i32, bits / 32);
+// More than four bytes side by side, which LLVM would take apart into several accesses, as words.
+Value* CudaEmitter::load_bytes(Value* pointer, int count) {
+  Values out;
+  for (Value* w : load_words(pointer, count / 4))
+    for (int k = 0; k < 4; ++k) out.push_back(b.CreateTrunc(b.CreateLShr(w, n32(8 * k)), i8));
+  return vector_of(out);
+}
+void CudaEmitter::store_bytes(Value* value, Value* pointer) {
+  const Values parts = elements(value);
+  Values out;
+  for (size_t i = 0; i < parts.size(); i += 4) {
+    Value* w = b.CreateZExt(parts[i], i32);
+    for (size_t k = 1; k < 4; ++k) w = b.CreateOr(w, b.CreateShl(b.CreateZExt(parts[i + k], i32), n32(8 * k)));
+    out.push_back(w);
+  }
+  store_words(out, pointer);
 }
 
 // With a mask a branch a lane, which the driver's compiler turns into predicates.
 Value* CudaEmitter::masked_load(llvm::Type* type, Value* pointer, Value* mask) {
-  if (!mask) return as(load(words_of(type), pointer, least_alignment(type)), type);
+  if (!mask) {
+    const auto* vector = llvm::dyn_cast<llvm::FixedVectorType>(type);
+    const int count = vector ? static_cast<int>(vector->getNumElements()) : 1;
+    return aligned_vectors && type->getScalarSizeInBits() == 8 && count > 4 ? load_bytes(pointer, count)
+                                                                            : load(type, pointer);
+  }
   llvm::Type* element = type->getScalarType();
   const Values is_used = elements(mask);
   Values out;
@@ -380,8 +396,10 @@ Value* CudaEmitter::masked_load(llvm::Type* type, Value* pointer, Value* mask) {
 }
 
 void CudaEmitter::masked_store(Value* value, Value* pointer, Value* mask) {
-  if (!mask) return store(as(value, words_of(value->getType())), pointer, least_alignment(value->getType()));
-  const Values parts = elements(value), is_used = elements(mask);
+  const Values parts = elements(value);
+  if (!mask && aligned_vectors && parts[0]->getType() == i8 && parts.size() > 4) return store_bytes(value, pointer);
+  if (!mask) return store(value, pointer);
+  const Values is_used = elements(mask);
   for (size_t i = 0; i < parts.size(); ++i)
     when(is_used[i],
          [&] { store(parts[i], at(pointer, static_cast<int64_t>(i) * element_bytes(parts[i]->getType()))); });

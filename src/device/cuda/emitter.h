@@ -121,6 +121,9 @@ class CudaEmitter : public Emitter {
     return values;
   }
 
+  // Of each, that of warp lane() % warps(), whose lanes all have the same. Of the whole block.
+  Values exchange_warps(const Values& values);
+
   // Matrices of a warp. ldmatrix: `count` (1, 2, 4) of 8 x 8 elements of 16 bits, whose rows of 16 bytes lie where
   // lanes 8 i … 8 i + 7 point to; a word each.
   Values ldmatrix(llvm::Value* row, int count, bool transposed = false);
@@ -189,9 +192,9 @@ class CudaEmitter : public Emitter {
  private:
   llvm::Value* special(llvm::Intrinsic::ID id, int below);  // a special register, whose value is below `below`
   llvm::Value* by_words(llvm::Value* value, const std::function<llvm::Value*(llvm::Value*)>& f);
-  Values exchange_warps(const Values& values);  // of each, that of warp lane() % warps()
   void need_matrices();
-  llvm::Type* words_of(llvm::Type* type) const;
+  llvm::Value* load_bytes(llvm::Value* pointer, int count);
+  void store_bytes(llvm::Value* value, llvm::Value* pointer);
 };
 
 }  // namespace hone

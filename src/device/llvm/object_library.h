@@ -14,7 +14,14 @@
 
 namespace hone {
 
-// Brings object files to where their kernels run, and keeps them there as long as it lives.
+// What a driver makes of code that is text, for one device.
+struct Assembled {
+  std::vector<std::byte> image;
+  bool spills = false;
+};
+using Assemble = std::function<Assembled(std::span<const std::byte> code, const std::string& symbol)>;
+
+// Brings object files, or images, to where their kernels run, and keeps them there as long as it lives.
 class ObjectLoader {
  public:
   virtual ~ObjectLoader() = default;
@@ -28,6 +35,10 @@ struct ObjectTarget {
   CodeMachine machine;
   std::string code_target;                                     // as object_key() takes it
   std::function<std::unique_ptr<ObjectLoader>()> make_loader;  // called where there is something to load
+  // Null where code is loaded as it is. Else images are loaded and kept on disk, and bundles have the code. Called by
+  // several threads at once. Throws Error where the driver refuses the code.
+  Assemble assemble = nullptr;
+  std::string image_target = {};  // what decides an image beside the code: the device and its driver
 };
 
 class ObjectLibrary : public Compiler {

@@ -19,7 +19,15 @@ namespace {
 
 using llvm::Value;
 
-using A = AddRowsArgs;
+// With what launch() derives from the sizes.
+struct X86AddRowsArgs : AddRowsArgs {
+  int64_t block_rows = 0;  // of an item
+  static constexpr auto places() {
+    return std::tuple_cat(AddRowsArgs::places(), std::tuple(&X86AddRowsArgs::block_rows));
+  }
+};
+using A = X86AddRowsArgs;
+static_assert(place_of<&A::block_rows> == 3);  // that code in caches and bundles reads
 static_assert(shares_epilogue<&A::rows, &A::epilogue>());
 
 class AddRowsEmitter {
@@ -153,7 +161,7 @@ int64_t sums_pitch(const AddRowsPlan& plan, const X86Target& target) {
 }
 
 // Each item looks at all numbers, some eight a nanosecond: blocks are larger where there are many.
-Launch launch(const AddRowsPlan& plan, const X86Target& target, AddRowsArgs& args) {
+Launch launch(const AddRowsPlan& plan, const X86Target& target, X86AddRowsArgs& args) {
   const int64_t pitch = sums_pitch(plan, target), block_bytes = int64_t{1} << (args.id_count > 8192 ? 18 : 16);
   args.block_rows = std::clamp<int64_t>(block_bytes / pitch, 1, args.rows);
   const auto streams = static_cast<int>(plan.product.operands.size() + plan.product.results.size());
@@ -168,7 +176,7 @@ std::string describe(const AddRowsPlan& plan, const X86Target&) {
   return fmt::format("rows of {} {} added up", plan.product.n, to_string(plan.d));
 }
 
-constexpr X86KernelClass<AddRowsPlan, AddRowsArgs> kAddRows{
+constexpr X86KernelClass<AddRowsPlan, X86AddRowsArgs> kAddRows{
     .supports = supports, .launch = launch, .describe = describe, .emit = emit};
 
 }  // namespace

@@ -1,9 +1,9 @@
 // Products of few queries with keys and values as they lie in their rows.
 #pragma once
 
+#include "device/llvm/head_reader.h"
 #include "device/x86/attention/shape.h"
 #include "device/x86/emitter.h"
-#include "device/x86/head_reader.h"
 
 namespace hone {
 

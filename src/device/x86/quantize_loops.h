@@ -118,10 +118,9 @@ class QuantizeLoops {
   template <class Body>
   Values vectors(llvm::Value* n, const Values& carried, Body body) {
     if (group == 0) return open_vectors(n, carried, body);
-    return either(
-        b.CreateICmpEQ(n, e.num(group)), carried,
-        [&](const Values& values) { return group_vectors(nullptr, values, body); },
-        [&](const Values& values) { return group_vectors(n, values, body); });
+    return e.choose(
+        b.CreateICmpEQ(n, e.num(group)), [&] { return group_vectors(nullptr, carried, body); },
+        [&] { return group_vectors(n, carried, body); });
   }
 
  private:
@@ -131,10 +130,9 @@ class QuantizeLoops {
     carried = e.loop(e.num(0), full, e.lanes, carried,
                      [&](llvm::Value* i, const Values& values) { return body(i, nullptr, nullptr, values); });
     llvm::Value* rest = b.CreateSub(n, full);
-    return either(
-        b.CreateICmpSGT(rest, e.num(0)), carried,
-        [&](const Values& values) { return body(full, e.tail_mask(rest), rest, values); },
-        [&](const Values& values) { return values; });
+    return e.choose(
+        b.CreateICmpSGT(rest, e.num(0)), [&] { return body(full, e.tail_mask(rest), rest, carried); },
+        [&] { return carried; });
   }
 
   // Of a group with padding; `n` null: all of its elements exist.
@@ -153,33 +151,6 @@ class QuantizeLoops {
                        [&](llvm::Value* i, const Values& values) { return one(i, e.lanes, values); });
     }
     return rest ? one(e.num(full), rest, carried) : carried;
-  }
-
-  // then(carried) or otherwise(carried), by `condition`.
-  template <class Then, class Otherwise>
-  Values either(llvm::Value* condition, const Values& carried, Then then, Otherwise otherwise) {
-    llvm::Function* function = b.GetInsertBlock()->getParent();
-    llvm::BasicBlock* yes = llvm::BasicBlock::Create(e.context, "yes", function);
-    llvm::BasicBlock* no = llvm::BasicBlock::Create(e.context, "no", function);
-    llvm::BasicBlock* after = llvm::BasicBlock::Create(e.context, "after", function);
-    b.CreateCondBr(condition, yes, no);
-    b.SetInsertPoint(yes);
-    const Values first = then(carried);
-    llvm::BasicBlock* yes_end = b.GetInsertBlock();
-    b.CreateBr(after);
-    b.SetInsertPoint(no);
-    const Values second = otherwise(carried);
-    llvm::BasicBlock* no_end = b.GetInsertBlock();
-    b.CreateBr(after);
-    b.SetInsertPoint(after);
-    Values merged;
-    for (size_t i = 0; i < first.size(); ++i) {
-      llvm::PHINode* phi = b.CreatePHI(first[i]->getType(), 2);
-      phi->addIncoming(first[i], yes_end);
-      phi->addIncoming(second[i], no_end);
-      merged.push_back(phi);
-    }
-    return merged;
   }
 
   const Values pointers_, sizes_;

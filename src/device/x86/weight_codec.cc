@@ -117,17 +117,6 @@ WeightCodec make_codec(const Format& format, const X86Target& target) {
 
 }  // namespace
 
-Support prepackable(const Format& format) {
-  if (is_plain_float(format))
-    return {fmt::format("{} weights are a plain element type, not a packed format", to_string(format))};
-  const CodeMeaning& m = code_meaning(format);
-  if (m.scale.by == ScaleMeaning::By::unknown)
-    return {fmt::format("{} has scales that kernels can't decode", to_string(format))};
-  if (m.by == By::group_expression && (m.bits > 8 || m.scale.bits > 8 || m.zero_point_bytes || m.has_global))
-    return {fmt::format("{} has a rule for values that kernels can't read in such codes", to_string(format))};
-  return {};
-}
-
 std::vector<FieldPiece> field_pieces(int field_bits) {
   const int parts = std::gcd(field_bits, 8), rows = field_bits / parts, words = 8 / parts;
   std::vector<FieldPiece> pieces;

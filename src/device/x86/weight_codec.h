@@ -57,8 +57,6 @@ struct FieldPiece {
 };
 std::vector<FieldPiece> field_pieces(int field_bits);
 
-// Whether weights [N,K] in this format can be laid out.
-Support prepackable(const Format& format);
 // Computed once per format and features, then shared.
 std::shared_ptr<const WeightCodec> weight_codec(const Format& format, const X86Target& target);
 

@@ -129,7 +129,7 @@ void transform_square(X86Emitter& e, const Matrix& m, Value* stack, Load load, S
 
 class WinogradKernel {
  public:
-  WinogradKernel(X86Emitter& e, const ConvPlan& plan, const std::string& symbol, int shrink)
+  WinogradKernel(X86Emitter& e, const X86ConvPlan& plan, const std::string& symbol, int shrink)
       : e_(e), plan_(plan), w_(plan.window), symbol_(symbol), s_(winograd_shape(plan, e.target, shrink)) {}
 
   void emit() {
@@ -337,7 +337,7 @@ class WinogradKernel {
   }
 
   X86Emitter& e_;
-  const ConvPlan& plan_;
+  const X86ConvPlan& plan_;
   const PlaneWindow& w_;
   const std::string symbol_;
   const WinogradShape s_;
@@ -351,7 +351,7 @@ class WinogradKernel {
 
 }  // namespace
 
-void emit_winograd(X86Emitter& e, const ConvPlan& plan, const std::string& symbol, int shrink) {
+void emit_winograd(X86Emitter& e, const X86ConvPlan& plan, const std::string& symbol, int shrink) {
   WinogradKernel(e, plan, symbol, shrink).emit();
 }
 

@@ -3,11 +3,11 @@
 
 #include <string>
 
+#include "device/x86/conv/plan.h"
 #include "device/x86/emitter.h"
-#include "kernels/conv/plan.h"
 
 namespace hone {
 
-void emit_winograd(X86Emitter& e, const ConvPlan& plan, const std::string& symbol, int shrink);
+void emit_winograd(X86Emitter& e, const X86ConvPlan& plan, const std::string& symbol, int shrink);
 
 }  // namespace hone

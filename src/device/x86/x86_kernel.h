@@ -44,7 +44,7 @@ inline const X86Target& told_of<X86Target>(const Device& device) {
   return target_of(device);
 }
 
-//   constexpr X86KernelClass<GemmPlan, GemmArgs> gemm{…};  extern constinit const X86KernelDef gemm_on_x86_def =
+//   constexpr X86KernelClass<X86GemmPlan, X86GemmArgs> gemm{…};  extern constinit const X86KernelDef gemm_on_x86_def =
 //   x86_kernel<gemm>();
 template <const auto& Class>
 constexpr X86KernelDef x86_kernel() {

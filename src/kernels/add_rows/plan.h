@@ -24,10 +24,9 @@ struct AddRowsArgs {
   void *d = nullptr, *ids = nullptr;
   std::array<void*, 14> epilogue{};            // its operands, then results
   int64_t rows = 0, tables = 0, id_count = 0;  // rows of a table
-  int64_t block_rows = 0;                      // rows of an item, by launch()
   static constexpr auto places() {
     using A = AddRowsArgs;
-    return std::tuple(&A::d, &A::ids, &A::epilogue, &A::rows, &A::tables, &A::id_count, &A::block_rows);
+    return std::tuple(&A::d, &A::ids, &A::epilogue, &A::rows, &A::tables, &A::id_count);
   }
 };
 

@@ -21,7 +21,7 @@ Support user_fits(const Graph& graph, NodeId user) {
 
 // The pages of a table, which may count from the end.
 std::string fault(const AttentionPlan& plan, const KernelArgs& args, const OperandAt& operand) {
-  if (plan.page_rows == 0 || plan.task == AttentionPlan::Task::join) return "";
+  if (plan.page_rows == 0) return "";
   const auto given = from_args<AttentionArgs>(args);
   const int64_t count = given.batches * given.sequence_pages, pages = std::min(given.k_pages, given.v_pages);
   const auto find = [&](const auto* table) -> std::string {

@@ -13,11 +13,7 @@ namespace hone {
 // Results are dense. Items are B * kv_heads.
 struct AttentionGradientPlan {
   AttentionPlan attention;
-  int64_t max_length = 0;  // bound of T, of a device whose scratch or code is made for one; 0: none
-  static constexpr auto fields() {
-    return std::tuple(field("attention", &AttentionGradientPlan::attention),
-                      field("max_length", &AttentionGradientPlan::max_length));
-  }
+  static constexpr auto fields() { return std::tuple(field("attention", &AttentionGradientPlan::attention)); }
   static const KernelDef& kernel();
 };
 

@@ -18,15 +18,10 @@ struct BlockGemmPlan : Epilogue {
   int64_t n = 0, k = 0;
   std::string x_format;  // canonical; "": i8 whose scales are applied by the epilogue
   std::string w_format;
-  bool by_tiles = false;          // of the device: how many rows are multiplied
-  int shortest = 1, tallest = 0;  // of the device: heights of strips that there is code for; tallest 0: any
   static constexpr auto fields() {
-    return std::tuple_cat(
-        Epilogue::fields(),
-        std::tuple(field("n", &BlockGemmPlan::n), field("k", &BlockGemmPlan::k),
-                   field("x_format", &BlockGemmPlan::x_format), field("w_format", &BlockGemmPlan::w_format),
-                   field("by_tiles", &BlockGemmPlan::by_tiles), field("shortest", &BlockGemmPlan::shortest),
-                   field("tallest", &BlockGemmPlan::tallest)));
+    return std::tuple_cat(Epilogue::fields(), std::tuple(field("n", &BlockGemmPlan::n), field("k", &BlockGemmPlan::k),
+                                                         field("x_format", &BlockGemmPlan::x_format),
+                                                         field("w_format", &BlockGemmPlan::w_format)));
   }
   static const KernelDef& kernel();
 };
@@ -34,10 +29,10 @@ struct BlockGemmPlan : Epilogue {
 struct BlockGemmArgs {
   void *a = nullptr, *w = nullptr;   // codes of A, bytes; W laid out for it (Prepacking)
   std::array<void*, 14> epilogue{};  // its operands, then results, then codes of the scales of A, where it has some
-  int64_t m = 0, block_rows = 0;     // rows of A in an item, by launch()
+  int64_t m = 0;
   static constexpr auto places() {
     using A = BlockGemmArgs;
-    return std::tuple(&A::a, &A::w, &A::epilogue, &A::m, &A::block_rows);
+    return std::tuple(&A::a, &A::w, &A::epilogue, &A::m);
   }
 };
 

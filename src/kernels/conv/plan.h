@@ -15,28 +15,23 @@ namespace hone {
 // channels.
 // Items are parts of the images, places and outputs, as the device has them.
 struct ConvPlan {
-  enum class Method : uint8_t { direct, winograd2, winograd4 };  // F(2x2,3x3), F(4x4,3x3)
   PlaneWindow window;
   bool any_plane = false;  // sizes of the plane are arguments; results have the bits of code for these sizes
   // On some plane the window may reach outside it. Decides how weights lie, so plans that share them agree on it; for
   // one plane it is implied where the window does.
   bool leaves_plane = false;
-  // Of any plane: taps outside it are left out, and x is read where it lies. Bits are those of the sum without them.
-  bool inside_only = false;
   int64_t groups = 1, channels = 1;  // of x, in one group
   // x is the gradient of a convolution's result, and so the result is that of its x: W are the weights of that
   // convolution, [groups * channels, n, height, width], whose taps go the other way.
   bool turned = false;
   int64_t planes = 1;       // of conv: decides only how weights are laid out
   bool has_x_zero = false;  // beside codes; 0 stands outside the plane otherwise
-  Method method = Method::direct;
-  GemmPlan product;  // of one group: n outputs, k = taps * channels in the order ky, kx, channel; the epilogue
+  GemmPlan product;         // of one group: n outputs, k = taps * channels in the order ky, kx, channel; the epilogue
   static constexpr auto fields() {
     return std::tuple(field("window", &ConvPlan::window), field("any_plane", &ConvPlan::any_plane),
-                      field("leaves_plane", &ConvPlan::leaves_plane), field("inside_only", &ConvPlan::inside_only),
-                      field("groups", &ConvPlan::groups), field("channels", &ConvPlan::channels),
-                      field("turned", &ConvPlan::turned), field("planes", &ConvPlan::planes),
-                      field("has_x_zero", &ConvPlan::has_x_zero), field("method", &ConvPlan::method),
+                      field("leaves_plane", &ConvPlan::leaves_plane), field("groups", &ConvPlan::groups),
+                      field("channels", &ConvPlan::channels), field("turned", &ConvPlan::turned),
+                      field("planes", &ConvPlan::planes), field("has_x_zero", &ConvPlan::has_x_zero),
                       field("product", &ConvPlan::product));
   }
   static const KernelDef& kernel();
@@ -54,8 +49,8 @@ struct ConvArgs {
   }
 };
 
-// The plan for planes of any size, whose calls for this one have these `sizes`. The method, the strides and
-// `leaves_plane` stay those of the plan.
+// The plan for planes of any size, whose calls for this one have these `sizes`. Strides and `leaves_plane`
+// stay those of the plan.
 void for_any_plane(ConvPlan& plan, WindowSizes& sizes);
 
 Support lower_conv(const Lowering& lowering, Prepared& prepared);

@@ -1,5 +1,8 @@
 // Rows of a table by their numbers: when the class applies, and what it trusts of the numbers.
+#include "ir/graph.h"
 #include "kernels/gather/plan.h"
+#include "ops/calls/cast.h"
+#include "ops/calls/quantize.h"
 
 namespace hone {
 namespace {
@@ -20,12 +23,26 @@ std::string fault(const GatherPlan& plan, const KernelArgs& args, const OperandA
                                 : find(static_cast<const int32_t*>(given.ids));
 }
 
+// A decoded table may be rounded where it is written.
+Support user_fits(const Graph& graph, NodeId user) {
+  const Node& node = graph.node(user);
+  const NodeId decoded = graph.producer(node.operands[0]);
+  if (decoded == kNone || graph.node(decoded).op != &dequantize_def)
+    return {"gather kernels of rows have no followers"};
+  if (node.op != &cast_def || graph.use_count(node.operands[0]) != 1 ||
+      graph.type(node.results[0]).dtype != DType::bf16)
+    return {"gather kernels only round what they decode"};
+  return {};
+}
+
 bool takes(const OpDef& op) { return is_one_of(op, {"gather", "dequantize"}); }
 
 constexpr KernelClass<GatherPlan> gather{
     .name = "gather",
     .doc = "rows of a table, by their numbers or all of them, decoded where it is packed",
     .takes = takes,
+    .group = {.takes_users = [](const Graph& graph, NodeId n) { return graph.node(n).op == &dequantize_def; },
+              .user_fits = user_fits},
     .lower = lower_gather,
     .row_numbers = kNumbers,
     .trusts = {kNumbers.numbers, -1},

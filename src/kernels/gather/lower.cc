@@ -50,13 +50,15 @@ Support lower_gather(const Lowering& lowering, Prepared& prepared) {
     if (axis != 0 && !every_row) return {"a packed table along another axis than the first"};
     if (Support r = packed_table(type, shape, rows, plan); !r.supported()) return r;
   }
-  plan.result = graph.type(node.results[0]).dtype;
+  if (step.group.results.size() != 1) return {"several results"};
+  const ValueId result = step.group.results[0];
+  plan.result = graph.type(result).dtype;
   if (!every_row) plan.ids = graph.type(ids).dtype;
   if (plan.ids != DType::i64 && plan.ids != DType::i32) return {fmt::format("indices of {}", to_string(plan.ids))};
   lowering.bind(step, table);
   lowering.bind(step, table, type.is_packed() ? Plane::scales : Plane::none);
   lowering.bind(step, ids, every_row ? Plane::none : Plane::data);
-  lowering.bind(step, node.results[0]);
+  lowering.bind(step, result);
   if (type.is_packed()) lowering.bind(step, table, Plane::zero_points), lowering.bind(step, table, Plane::global);
   step.plan = plan;
   step.lasting = true;

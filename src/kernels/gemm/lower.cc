@@ -214,7 +214,7 @@ Support lower_gemm(const Lowering& lowering, Prepared& prepared) {
   const Extent m = batches ? lowering.extent(out[out.size() - 2]) : lowering.count({out.begin(), out.end() - 1}),
                n_extent = lowering.extent(n), k_extent = lowering.extent(k), a_extent = lowering.extent(a_stride),
                w_extent = lowering.extent(w_stride);
-  if (m.is_constant()) plan.rows = {.least = m.number, .most = m.number};
+  if (m.is_constant()) plan.m = m.number;
   step.plan = plan;
   step.lasting = true;
   prepared.place = [=](const RunSizes& sizes, StepCall& placed) {

@@ -19,25 +19,14 @@ namespace hone {
 struct GemmPlan : Epilogue {
   // Rows of an activation W are outputs (n,k) or inputs (k,n).
   enum class Weights : uint8_t { prepacked, activation_nk, activation_kn };
+  int64_t m = 0;         // 0: as arguments say, and a device may make code for any
   int64_t n = 0, k = 0;  // of activations, 0: as arguments say
   // f32 or bf16: products are exact in bf16 pairs, sums are f32. i8 or u8: codes, beside weights of i8, sums are i32.
   DType a = DType::f32;
   bool a_by_columns = false;  // A is given transposed, [K,M]; W is an activation then
   Weights weights = Weights::prepacked;
-  DType w = DType::f32;   // f32, bf16 or, beside codes, i8 when not packed
-  std::string w_format;   // canonical format string of packed weights, "" otherwise
-  bool by_tiles = false;  // of the device: how prepacked weights lie
-  // The M that there is code for, which may be any; with few of them code is shorter, and its results have the same
-  // bits.
-  struct Rows {
-    int64_t least = 1, most = 0;    // most 0: no bound
-    int shortest = 0, tallest = 0;  // of the device: heights of strips of many rows; 0: any
-    static constexpr auto fields() {
-      return std::tuple(field("least", &Rows::least), field("most", &Rows::most), field("shortest", &Rows::shortest),
-                        field("tallest", &Rows::tallest));
-    }
-  };
-  Rows rows;
+  DType w = DType::f32;      // f32, bf16 or, beside codes, i8 when not packed
+  std::string w_format;      // canonical format string of packed weights, "" otherwise
   int64_t middle_loops = 0;  // of batches, between the outer and the inner one
   bool multiplies_codes() const { return w == DType::i8; }
   int64_t a_row_stride = 0;  // elements, when constant: faster addresses; 0: as arguments say
@@ -46,11 +35,11 @@ struct GemmPlan : Epilogue {
   static constexpr auto fields() {
     return std::tuple_cat(
         Epilogue::fields(),
-        std::tuple(field("n", &GemmPlan::n), field("k", &GemmPlan::k), field("a", &GemmPlan::a),
-                   field("a_by_columns", &GemmPlan::a_by_columns), field("weights", &GemmPlan::weights),
-                   field("w", &GemmPlan::w), field("w_format", &GemmPlan::w_format),
-                   field("by_tiles", &GemmPlan::by_tiles), field("rows", &GemmPlan::rows),
-                   field("middle_loops", &GemmPlan::middle_loops), field("a_row_stride", &GemmPlan::a_row_stride),
+        std::tuple(field("m", &GemmPlan::m), field("n", &GemmPlan::n), field("k", &GemmPlan::k),
+                   field("a", &GemmPlan::a), field("a_by_columns", &GemmPlan::a_by_columns),
+                   field("weights", &GemmPlan::weights), field("w", &GemmPlan::w),
+                   field("w_format", &GemmPlan::w_format), field("middle_loops", &GemmPlan::middle_loops),
+                   field("a_row_stride", &GemmPlan::a_row_stride),
                    field("result_row_stride", &GemmPlan::result_row_stride)));
   }
   static const KernelDef& kernel();
@@ -66,8 +55,7 @@ struct GemmArgs {
   int64_t a_row = 0, w_row = 0;            // row strides: of A (by columns: from k to k), of W (activations only)
   int64_t inner_batches = 0;
   std::array<int64_t, 3> inner_strides{};
-  int64_t n = 0, k = 0;    // activations only
-  int64_t block_rows = 0;  // rows of A in an item, by launch()
+  int64_t n = 0, k = 0;  // activations only
   // For each `full` operand its row stride (0: that of the result), and behind these that of the result where it is
   // kAnyStride.
   std::array<int64_t, 18> full_strides{};
@@ -76,7 +64,7 @@ struct GemmArgs {
   static constexpr auto places() {
     using A = GemmArgs;
     return std::tuple(&A::a, &A::w, &A::epilogue, &A::m, &A::batches, &A::batch_strides, &A::a_row, &A::w_row,
-                      &A::inner_batches, &A::inner_strides, &A::n, &A::k, &A::block_rows, &A::full_strides,
+                      &A::inner_batches, &A::inner_strides, &A::n, &A::k, SizesFrom{14}, &A::full_strides,
                       &A::middle_loops);
   }
 };

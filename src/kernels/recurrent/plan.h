@@ -59,11 +59,11 @@ struct RecurrentArgs {
   // and c [D,B,H].
   void *bias = nullptr, *lengths = nullptr, *initial_h = nullptr, *initial_c = nullptr, *peepholes = nullptr;
   void *y = nullptr, *last_h = nullptr, *last_c = nullptr;
-  int64_t steps = 0, batch = 0, sequences = 0;  // S, B, and the sequences of an item, by launch()
+  int64_t steps = 0, batch = 0;  // S, B
   static constexpr auto places() {
     using A = RecurrentArgs;
     return std::tuple(&A::x, &A::r, &A::bias, &A::lengths, &A::initial_h, &A::initial_c, &A::peepholes, &A::y,
-                      &A::last_h, &A::last_c, &A::steps, &A::batch, &A::sequences);
+                      &A::last_h, &A::last_c, &A::steps, &A::batch);
   }
 };
 

@@ -41,22 +41,23 @@ inline std::vector<int64_t> mask_strides(const AttentionCase& c) {
   return {c.mask_shape[0] == 1 ? 0 : h, c.mask_shape[1] == 1 ? 0 : s, c.mask_shape[2] == 1 ? 0 : t};
 }
 
-inline AttentionPlan plan_of(const AttentionCase& c) {
-  return {.heads = c.heads,
-          .kv_heads = c.kv_heads,
-          .head_dim = c.head_dim,
-          .value_dim = c.head_dim,
-          .dtype = c.dtype,
-          .result = c.result,
-          .mask = c.mask_shape.empty() ? AttentionPlan::Mask::none : AttentionPlan::Mask::added,
-          .limited = c.causal,
-          .splits = true,
-          .scale = 0.3f};
+inline X86AttentionPlan plan_of(const AttentionCase& c) {
+  return {{.heads = c.heads,
+           .kv_heads = c.kv_heads,
+           .head_dim = c.head_dim,
+           .value_dim = c.head_dim,
+           .dtype = c.dtype,
+           .result = c.result,
+           .mask = c.mask_shape.empty() ? AttentionPlan::Mask::none : AttentionPlan::Mask::added,
+           .limited = c.causal,
+           .scale = 0.3f},
+          X86AttentionPlan::Task::attend,
+          /*splits=*/true};
 }
 
 inline std::vector<float> run(const AttentionCase& c, const AttentionInputs& in, const X86Target& target, int64_t chunk,
                               bool& intact) {
-  const AttentionPlan plan = plan_of(c);
+  const X86AttentionPlan plan = plan_of(c);
   const int64_t q_row = c.heads * c.head_dim, kv_row = c.kv_heads * c.head_dim;
   Guarded out(static_cast<size_t>(c.batches * c.queries * q_row * size_bytes(c.result)));
   const auto bytes = [](const Tensor& t) { return const_cast<std::byte*>(t.data().bytes().data()); };
@@ -79,8 +80,8 @@ inline std::vector<float> run(const AttentionCase& c, const AttentionInputs& in,
                      .behind = c.causal ? 0 : kSeesAll};
   Guarded shared(static_cast<size_t>(attention_shared_bytes(plan, attention_shape(plan, target), args)), 0);
   args.shared = shared.data();
-  AttentionPlan join = plan;
-  join.task = AttentionPlan::Task::join;
+  X86AttentionPlan join = plan;
+  join.task = X86AttentionPlan::Task::join;
   CompiledPlan(plan, target).run(args, chunk);
   CompiledPlan(join, target).run(args, chunk);
   intact = out.intact() && shared.intact();

@@ -200,12 +200,13 @@ TEST(Attention, AnySplitOfTheItemsGivesTheSameBits) {
 }
 
 TEST(Attention, LongKeysOfFewQueriesMakeWorkForManyThreads) {
-  const AttentionPlan plan{.heads = 32, .kv_heads = 8, .head_dim = 128, .value_dim = 128, .splits = true};
+  X86AttentionPlan plan{{.heads = 32, .kv_heads = 8, .head_dim = 128, .value_dim = 128}};
+  plan.splits = true;
   for (const X86Target& target : test_targets()) {
     const auto launched = [&](int64_t queries, int64_t keys) {
       KernelArgs args = to_args(AttentionArgs{.batches = 1, .queries = queries, .keys = keys});
       const int64_t items = launch(plan, target, args).items;
-      return std::pair(items, from_args<AttentionArgs>(args).ranges);
+      return std::pair(items, from_args<X86AttentionArgs>(args).ranges);
     };
     EXPECT_GE(launched(1, 4096).first, 64);
     EXPECT_EQ(launched(1, 128), std::pair(int64_t{8}, int64_t{1}));

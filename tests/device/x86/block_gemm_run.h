@@ -18,8 +18,8 @@ inline Tensor activations(Philox& rng, const Sizes64& shape, const std::string& 
   return format == "i8" ? random_integers(rng, shape, DType::i8, -128, 127) : random_packed(rng, shape, format);
 }
 
-inline BlockGemmPlan plan_of(const Tensor& x, const Tensor& w) {
-  BlockGemmPlan plan;
+inline X86BlockGemmPlan plan_of(const Tensor& x, const Tensor& w) {
+  X86BlockGemmPlan plan;
   plan.n = w.dim(0), plan.k = w.dim(1);
   plan.w_format = to_string(*w.format());
   if (x.is_packed()) plan.x_format = to_string(*x.format());
@@ -29,13 +29,13 @@ inline BlockGemmPlan plan_of(const Tensor& x, const Tensor& w) {
 }
 
 // Many rows go through tiles where the target has some.
-inline BlockGemmPlan plan_of(const Tensor& x, const Tensor& w, const X86Target& target) {
-  BlockGemmPlan plan = plan_of(x, w);
+inline X86BlockGemmPlan plan_of(const Tensor& x, const Tensor& w, const X86Target& target) {
+  X86BlockGemmPlan plan = plan_of(x, w);
   plan.by_tiles = fits_tiles(plan, target);
   return plan;
 }
 
-inline Tensor computed(const BlockGemmPlan& plan, const X86Target& target, const Tensor& x, const Tensor& w,
+inline Tensor computed(const X86BlockGemmPlan& plan, const X86Target& target, const Tensor& x, const Tensor& w,
                        int64_t chunk) {
   CompiledPlan kernel(plan, target);
   const Buffer panels = lay_out(plan, target, w, 2);

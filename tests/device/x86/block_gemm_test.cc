@@ -73,7 +73,7 @@ TEST(BlockGemm, OfManyRowsByTiles) {
            std::vector<std::array<int64_t, 3>>{{24, 33, 64}, {31, 16, 32}, {300, 70, 100}, {49, 130, 1300}}) {
         SCOPED_TRACE(fmt::format("{} by {} on {}: {}x{}x{}", formats.x, formats.w, name_of(target), m, n, k));
         const Tensor x = activations(rng, {m, k}, formats.x), w = random_packed(rng, {n, k}, formats.w);
-        const BlockGemmPlan plan = plan_of(x, w, target);
+        const X86BlockGemmPlan plan = plan_of(x, w, target);
         ASSERT_TRUE(plan.by_tiles);
         ASSERT_TRUE(computed(plan, target, x, w, chunk++ % 4).same_bits(defined(x, w)));
       }

@@ -18,8 +18,8 @@ inline Tensor random_codes(DType dtype, const std::vector<int64_t>& shape, Philo
   return Tensor::of<int64_t>(shape, codes).converted(dtype);
 }
 
-inline GemmPlan codes_plan(int64_t n, int64_t k, DType a) {
-  GemmPlan plan = plain_plan(n, k, a, DType::i8, DType::i32);
+inline X86GemmPlan codes_plan(int64_t n, int64_t k, DType a) {
+  X86GemmPlan plan = plain_plan(n, k, a, DType::i8, DType::i32);
   plan.program = flatten(Expr::arg(0, Scalar::i32));
   return plan;
 }

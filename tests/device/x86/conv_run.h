@@ -22,8 +22,8 @@ inline std::string to_string(const ConvCase& c) {
                      c.stride_y, c.stride_x, c.dilation_y, c.dilation_x, c.top, c.left, c.bottom, c.right);
 }
 
-inline ConvPlan plan_of(const ConvCase& c, DType a, DType w) {
-  ConvPlan plan;
+inline X86ConvPlan plan_of(const ConvCase& c, DType a, DType w) {
+  X86ConvPlan plan;
   PlaneWindow& p = plan.window;
   p.height = c.height, p.width = c.width;
   p.kernel_height = c.kernel_height, p.kernel_width = c.kernel_width;
@@ -38,13 +38,13 @@ inline ConvPlan plan_of(const ConvCase& c, DType a, DType w) {
 }
 
 // As lowering makes it.
-inline ConvPlan for_target(ConvPlan plan, const X86Target& target) {
-  plan.product.by_tiles = plan.method == ConvPlan::Method::direct && fits_tiles(plan, target);
+inline X86ConvPlan for_target(X86ConvPlan plan, const X86Target& target) {
+  plan.by_tiles = plan.method == X86ConvPlan::Method::direct && fits_tiles(plan, target);
   return plan;
 }
 
 // One sum per output, in double.
-inline std::vector<Products> reference(const ConvPlan& plan, int64_t images, const Tensor& x, const Tensor& w) {
+inline std::vector<Products> reference(const X86ConvPlan& plan, int64_t images, const Tensor& x, const Tensor& w) {
   const PlaneWindow& p = plan.window;
   const std::vector<float> in = x.to_floats(), weights = w.to_floats();
   std::vector<Products> out;
@@ -79,7 +79,7 @@ struct ConvResult {
 };
 
 // On the plane of `window`; for a plan for any plane, `args` have its sizes, and for one with a code outside it, that.
-inline ConvResult run(CompiledPlan& kernel, const ConvPlan& plan, const PlaneWindow& window, ConvArgs args,
+inline ConvResult run(CompiledPlan& kernel, const X86ConvPlan& plan, const PlaneWindow& window, ConvArgs args,
                       const X86Target& target, int64_t images, const Tensor& x, const Tensor& w, int64_t chunk = 0) {
   const Buffer weights = lay_out(plan, target, w, 1);
   const int64_t rows = images * window.out_height * window.out_width;
@@ -93,9 +93,9 @@ inline ConvResult run(CompiledPlan& kernel, const ConvPlan& plan, const PlaneWin
   return {{values.begin(), values.end()}, out.intact() && in.intact()};
 }
 
-inline ConvResult run(const ConvPlan& plan, const X86Target& target, int64_t images, const Tensor& x, const Tensor& w,
-                      int64_t chunk = 0) {
-  const ConvPlan chosen = for_target(plan, target);
+inline ConvResult run(const X86ConvPlan& plan, const X86Target& target, int64_t images, const Tensor& x,
+                      const Tensor& w, int64_t chunk = 0) {
+  const X86ConvPlan chosen = for_target(plan, target);
   CompiledPlan kernel(chosen, target);
   return run(kernel, chosen, plan.window, {}, target, images, x, w, chunk);
 }

@@ -89,7 +89,7 @@ TEST(Conv, OddShapesStayWithinTheBoundAndTheirMemory) {
   for (const ConvCase& c : kCases)
     for (DType dtype : {DType::f32, DType::bf16}) {
       const Tensor x = random_tensor(dtype, x_shape(c), rng), w = random_tensor(dtype, w_shape(c), rng);
-      const ConvPlan plan = plan_of(c, dtype, dtype);
+      const X86ConvPlan plan = plan_of(c, dtype, dtype);
       const std::vector<Products> want = reference(plan, c.images, x, w);
       for (const X86Target& target : test_targets()) {
         const ConvResult got = run(plan, target, c.images, x, w);
@@ -104,7 +104,7 @@ TEST(Conv, SmallIntegersAreExactHoweverItemsAreHandedOut) {
   Philox rng(2);
   for (const ConvCase& c : kCases) {
     const Tensor x = small_integers(DType::f32, x_shape(c), rng), w = small_integers(DType::f32, w_shape(c), rng);
-    const ConvPlan plan = plan_of(c, DType::f32, DType::f32);
+    const X86ConvPlan plan = plan_of(c, DType::f32, DType::f32);
     const std::vector<Products> want = reference(plan, c.images, x, w);
     for (const X86Target& target : test_targets())
       for (int64_t chunk : {0, 1, 3}) {
@@ -122,7 +122,7 @@ TEST(Conv, PackedWeightsOfEveryKindOfScale) {
     for (const ConvCase& c : {kCases[1], kCases[2], kCases[7]}) {
       const Tensor x = random_tensor(DType::bf16, x_shape(c), rng);
       const Tensor w = pack(parse_format(format), random_tensor(DType::f32, w_shape(c), rng));
-      ConvPlan plan = plan_of(c, DType::bf16, DType::f32);
+      X86ConvPlan plan = plan_of(c, DType::bf16, DType::f32);
       plan.product.w_format = hone::to_string(*w.format());
       const std::vector<Products> want = reference(plan, c.images, x, unpack(w));
       for (const X86Target& target : test_targets())
@@ -139,7 +139,7 @@ TEST(Conv, PackedWeightsThatFillThePanelInScratchAreWholeSums) {
   const Tensor x = random_tensor(DType::f32, x_shape(c), rng);
   for (const char* format : {"int8.channel", "mxint4"}) {
     const Tensor w = pack(parse_format(format), random_tensor(DType::f32, w_shape(c), rng));
-    ConvPlan plan = plan_of(c, DType::f32, DType::f32);
+    X86ConvPlan plan = plan_of(c, DType::f32, DType::f32);
     plan.product.w_format = hone::to_string(*w.format());
     const std::vector<Products> want = reference(plan, c.images, x, unpack(w));
     for (const X86Target& target : test_targets())
@@ -155,7 +155,7 @@ TEST(Conv, NaNStaysUnderItsWindows) {
     std::vector<float> values(5 * 9 * 3, 1.0f);
     values[(2 * 9 + 4) * 3] = std::nanf("");
     const Tensor x = Tensor::from_floats(dtype, x_shape(c), values), w = random_tensor(dtype, w_shape(c), rng);
-    const ConvPlan plan = plan_of(c, dtype, dtype);
+    const X86ConvPlan plan = plan_of(c, dtype, dtype);
     const std::vector<Products> want = reference(plan, 1, x, w);
     for (const X86Target& target : test_targets()) {
       const ConvResult got = run(plan, target, 1, x, w);
@@ -169,7 +169,7 @@ TEST(Conv, ADroppedProductIsOutsideTheBound) {
   Philox rng(5);
   const ConvCase& c = kCases[1];
   const Tensor x = random_tensor(DType::f32, x_shape(c), rng), w = random_tensor(DType::f32, w_shape(c), rng);
-  const ConvPlan plan = plan_of(c, DType::f32, DType::f32);
+  const X86ConvPlan plan = plan_of(c, DType::f32, DType::f32);
   std::vector<Products> want = reference(plan, 1, x, w);
   const ConvResult got = run(plan, host_target(), 1, x, w);
   Products& one = want[rng.below(static_cast<uint32_t>(want.size()))];
@@ -204,7 +204,7 @@ double winograd_bound(const Winograd& w, const std::vector<double>& d, const std
 
 TEST(Winograd, StaysWithinTheBoundOfItsOwnSums) {
   Philox rng(6);
-  constexpr auto kPiece2 = ConvPlan::Method::winograd2, kPiece4 = ConvPlan::Method::winograd4;
+  constexpr auto kPiece2 = X86ConvPlan::Method::winograd2, kPiece4 = X86ConvPlan::Method::winograd4;
   for (auto [dtype, method] : {std::pair{DType::f32, kPiece2}, {DType::f32, kPiece4}, {DType::bf16, kPiece2}})
     for (const ConvCase& c :
          {ConvCase{.images = 2, .height = 7, .width = 9, .channels = 17, .outputs = 33},
@@ -212,11 +212,11 @@ TEST(Winograd, StaysWithinTheBoundOfItsOwnSums) {
           ConvCase{
               .height = 4, .width = 21, .channels = 16, .outputs = 16, .top = 0, .left = 2, .bottom = 2, .right = 0},
           ConvCase{.images = 3, .height = 13, .width = 12, .channels = 5, .outputs = 50}}) {
-      ConvPlan plan = plan_of(c, dtype, dtype);
+      X86ConvPlan plan = plan_of(c, dtype, dtype);
       plan.method = method;
       const Tensor x = random_tensor(dtype, x_shape(c), rng), w = random_tensor(dtype, w_shape(c), rng);
       const std::vector<Products> want = reference(plan, c.images, x, w);
-      const Winograd& algorithm = winograd(method == ConvPlan::Method::winograd2 ? 2 : 4);
+      const Winograd& algorithm = winograd(method == X86ConvPlan::Method::winograd2 ? 2 : 4);
       const std::vector<float> in = x.to_floats(), weights = w.to_floats();
       const PlaneWindow& p = plan.window;
       for (const X86Target& target : test_targets()) {
@@ -252,8 +252,8 @@ TEST(Conv, WeightsMayLieAsWindows) {
   Philox rng(8);
   const ConvCase c{.height = 9, .width = 10, .channels = 19, .outputs = 21};
   for (DType dtype : {DType::f32, DType::bf16})
-    for (ConvPlan::Method method : {ConvPlan::Method::direct, ConvPlan::Method::winograd2}) {
-      ConvPlan plan = plan_of(c, dtype, dtype);
+    for (X86ConvPlan::Method method : {X86ConvPlan::Method::direct, X86ConvPlan::Method::winograd2}) {
+      X86ConvPlan plan = plan_of(c, dtype, dtype);
       plan.method = method;
       const Tensor x = random_tensor(dtype, x_shape(c), rng);
       const Tensor windows = random_tensor(dtype, {c.outputs, c.channels, 3, 3}, rng);
@@ -271,8 +271,8 @@ TEST(Conv, WeightsMayLieAsWindows) {
 TEST(Winograd, ADroppedProductIsOutsideTheBound) {
   Philox rng(7);
   const ConvCase c{.height = 4, .width = 4, .channels = 16, .outputs = 16};
-  ConvPlan plan = plan_of(c, DType::f32, DType::f32);
-  plan.method = ConvPlan::Method::winograd4;
+  X86ConvPlan plan = plan_of(c, DType::f32, DType::f32);
+  plan.method = X86ConvPlan::Method::winograd4;
   const Tensor x = random_tensor(DType::f32, x_shape(c), rng), w = random_tensor(DType::f32, w_shape(c), rng);
   const std::vector<Products> want = reference(plan, 1, x, w);
   const ConvResult got = run(plan, host_target(), 1, x, w);
@@ -286,22 +286,25 @@ TEST(Winograd, ADroppedProductIsOutsideTheBound) {
 
 TEST(Winograd, TheRuleTakesItWhereItSavesMostAndNeverForOtherWindows) {
   const ConvCase wide{.height = 56, .width = 56, .channels = 64, .outputs = 64};
-  const ConvPlan plan = plan_of(wide, DType::f32, DType::f32);
+  const X86ConvPlan plan = plan_of(wide, DType::f32, DType::f32);
   for (const X86Target& target : test_targets())
-    EXPECT_EQ(choose_method(plan, target, 1).method, ConvPlan::Method::winograd4);
-  EXPECT_EQ(choose_method(plan, host_target(), 1, true).method, ConvPlan::Method::direct) << "exact";
+    EXPECT_EQ(choose_method(plan, target, 1).method, X86ConvPlan::Method::winograd4);
+  EXPECT_EQ(choose_method(plan, host_target(), 1, true).method, X86ConvPlan::Method::direct) << "exact";
   EXPECT_EQ(choose_method(plan, host_target(), 1, true).refused.size(), 2u);
   ConvCase strided = wide;
   strided.stride_x = 2;
-  EXPECT_EQ(choose_method(plan_of(strided, DType::f32, DType::f32), host_target(), 1).method, ConvPlan::Method::direct);
+  EXPECT_EQ(choose_method(plan_of(strided, DType::f32, DType::f32), host_target(), 1).method,
+            X86ConvPlan::Method::direct);
   EXPECT_NE(choose_method(plan_of(wide, DType::bf16, DType::bf16), host_target(), 1).method,
-            ConvPlan::Method::winograd4);
+            X86ConvPlan::Method::winograd4);
   const ConvCase narrow{.height = 56, .width = 56, .channels = 1, .outputs = 1};
-  EXPECT_EQ(choose_method(plan_of(narrow, DType::f32, DType::f32), host_target(), 1).method, ConvPlan::Method::direct);
+  EXPECT_EQ(choose_method(plan_of(narrow, DType::f32, DType::f32), host_target(), 1).method,
+            X86ConvPlan::Method::direct);
 }
 
 // The results of one general kernel for `planes` of the case, each against code for that plane alone.
-void expect_bits_of_own_code(const ConvCase& c, std::span<const ConvCase> planes, const ConvPlan& like, Philox& rng) {
+void expect_bits_of_own_code(const ConvCase& c, std::span<const ConvCase> planes, const X86ConvPlan& like,
+                             Philox& rng) {
   const DType a = like.product.a;
   Tensor w = random_tensor(like.product.w_format.empty() ? like.product.w : DType::f32, w_shape(c), rng);
   if (!like.product.w_format.empty()) w = pack(parse_format(like.product.w_format), w);
@@ -309,11 +312,11 @@ void expect_bits_of_own_code(const ConvCase& c, std::span<const ConvCase> planes
     std::optional<CompiledPlan> general;
     std::string text;
     for (const ConvCase& plane : planes) {
-      ConvPlan own = plan_of(plane, a, like.product.w);
+      X86ConvPlan own = plan_of(plane, a, like.product.w);
       own.method = like.method, own.product.w_format = like.product.w_format, own.leaves_plane = like.leaves_plane;
       own = for_target(own, target);
       ConvArgs args;
-      ConvPlan any = own;
+      X86ConvPlan any = own;
       for_any_plane(any, args.window);
       if (!general) general.emplace(any, target), text = KernelPlan(any).text();
       ASSERT_EQ(KernelPlan(any).text(), text) << to_string(plane);
@@ -400,7 +403,7 @@ TEST(ConvOfAnyPlane, HasTheBitsOfCodeForEachPlane) {
         .right = 6}}) {
     const std::vector<ConvCase> planes = planes_of(c);
     for (DType dtype : {DType::f32, DType::bf16}) {
-      ConvPlan like = plan_of(c, dtype, dtype);
+      X86ConvPlan like = plan_of(c, dtype, dtype);
       like.leaves_plane = c.top + c.left + c.bottom + c.right > 0;
       expect_bits_of_own_code(c, planes, like, rng);
     }
@@ -416,7 +419,7 @@ TEST(ConvOfAnyPlane, WeightsThatAreNotFinite) {
     weights[0] = INFINITY;
     const Tensor w = Tensor::from_floats(DType::f32, w_shape(c), weights);
     const Tensor x = random_tensor(DType::f32, x_shape(plane), rng);
-    ConvPlan own = plan_of(plane, DType::f32, DType::f32), any = own;
+    X86ConvPlan own = plan_of(plane, DType::f32, DType::f32), any = own;
     ConvArgs args;
     for_any_plane(any, args.window);
     CompiledPlan general(any, host_target());
@@ -432,14 +435,14 @@ TEST(ConvOfAnyPlane, HasATileForEveryStripOfEveryPlane) {
   for (const X86Target& target : test_targets())
     for (int64_t outputs : {16, 32, 48})
       for (int shrink : {0, 1, 3}) {
-        ConvPlan any = plan_of({.outputs = outputs}, DType::f32, DType::f32);
+        X86ConvPlan any = plan_of({.outputs = outputs}, DType::f32, DType::f32);
         WindowSizes sizes;
         for_any_plane(any, sizes);
         const int most = conv_shape(any, target, shrink).gemm.rows;
         const std::set<ConvTile> tiles = tiles_of_any_plane(any, target, shrink);
         for (int64_t width = 1; width < 200; ++width)
           for (int64_t height : {1, 2, 3, 4, 5, 6, 7, 8, 13, 31, 64}) {
-            const ConvPlan own =
+            const X86ConvPlan own =
                 plan_of({.height = height, .width = width, .outputs = outputs}, DType::f32, DType::f32);
             const ConvShape s = conv_shape(own, target, shrink);
             for (int64_t rows : {s.strip_height, height % s.strip_height}) {
@@ -457,7 +460,7 @@ TEST(ConvOfAnyPlane, PackedWeights) {
   Philox rng(12);
   const ConvCase c{.channels = 6, .outputs = 19};
   for (const char* format : {"mxint8", "int4.g32", "uint8.g8.asym", "bfp8.g3x4"}) {
-    ConvPlan like = plan_of(c, DType::bf16, DType::f32);
+    X86ConvPlan like = plan_of(c, DType::bf16, DType::f32);
     like.product.w_format = hone::to_string(parse_format(format));
     like.leaves_plane = true;
     const std::vector<ConvCase> planes = planes_of(c);
@@ -467,10 +470,10 @@ TEST(ConvOfAnyPlane, PackedWeights) {
 
 TEST(ConvOfAnyPlane, PiecesOfWinograd) {
   Philox rng(13);
-  constexpr auto kPiece2 = ConvPlan::Method::winograd2, kPiece4 = ConvPlan::Method::winograd4;
+  constexpr auto kPiece2 = X86ConvPlan::Method::winograd2, kPiece4 = X86ConvPlan::Method::winograd4;
   const ConvCase c{.channels = 17, .outputs = 33, .bottom = 2, .right = 0};
   for (auto [dtype, method] : {std::pair{DType::f32, kPiece2}, {DType::f32, kPiece4}, {DType::bf16, kPiece2}}) {
-    ConvPlan like = plan_of(c, dtype, dtype);
+    X86ConvPlan like = plan_of(c, dtype, dtype);
     like.method = method, like.leaves_plane = true;
     expect_bits_of_own_code(c, planes_of(c), like, rng);
   }
@@ -491,7 +494,7 @@ TEST(Conv, ProductsOfCodesAreExact) {
     for (DType dtype : {DType::i8, DType::u8})
       for (ConvCase c : kCases) {
         c.channels = round_up(c.channels, 4);
-        ConvPlan plan = plan_of(c, dtype, DType::i8);
+        X86ConvPlan plan = plan_of(c, dtype, DType::i8);
         plan.product.program = flatten(Expr::arg(0, Scalar::i32));
         plan.product.results = {DType::i32};
         ASSERT_TRUE(supports(plan, target).supported());
@@ -503,7 +506,7 @@ TEST(Conv, ProductsOfCodesAreExact) {
               << name_of(target) << " " << to_string(dtype) << " " << to_string(c) << " output " << i;
         ASSERT_TRUE(got.intact) << to_string(c);
       }
-  ConvPlan odd = plan_of({.height = 5, .width = 5, .channels = 6, .outputs = 8}, DType::i8, DType::i8);
+  X86ConvPlan odd = plan_of({.height = 5, .width = 5, .channels = 6, .outputs = 8}, DType::i8, DType::i8);
   EXPECT_FALSE(supports(odd, targets[0]).supported()) << "lanes hold four codes of one pixel";
 }
 
@@ -520,7 +523,7 @@ TEST(Conv, ACodeStandsOutsideThePlane) {
   for (const X86Target& target : targets)
     for (DType dtype : {DType::i8, DType::u8})
       for (const ConvCase& c : cases) {
-        ConvPlan plan = plan_of(c, dtype, DType::i8);
+        X86ConvPlan plan = plan_of(c, dtype, DType::i8);
         plan.product.program = flatten(Expr::arg(0, Scalar::i32));
         plan.product.results = {DType::i32};
         plan.has_x_zero = true;
@@ -541,7 +544,7 @@ TEST(Conv, ACodeStandsOutsideThePlane) {
               padded.begin() +
                   ((row / c.height * around.height + c.top + row % c.height) * around.width + c.left) * channels);
         const Tensor w = Tensor::of<int64_t>(w_shape(c), weights).converted(DType::i8);
-        const ConvPlan chosen = for_target(plan, target);
+        const X86ConvPlan chosen = for_target(plan, target);
         CompiledPlan kernel(chosen, target);
         const ConvArgs args{.epilogue = {nullptr, &code}};
         const ConvResult got = run(kernel, chosen, plan.window, args, target, c.images,
@@ -557,9 +560,9 @@ TEST(Conv, ACodeStandsOutsideThePlane) {
 TEST(Conv, RunsAreSpreadForTilesWhereThatPays) {
   const X86Target target = with_emulated_tiles(target_levels().back());
   const auto shape = [&](const ConvCase& c, DType a) {
-    ConvPlan plan = for_target(plan_of(c, a, a == DType::bf16 ? a : DType::i8), target);
+    X86ConvPlan plan = for_target(plan_of(c, a, a == DType::bf16 ? a : DType::i8), target);
     const ConvShape s = conv_shape(plan, target);
-    EXPECT_EQ(s.gemm.tiles(), plan.product.by_tiles);
+    EXPECT_EQ(s.gemm.tiles(), plan.by_tiles);
     return s;
   };
   const ConvCase stem{

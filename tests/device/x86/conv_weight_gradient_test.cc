@@ -72,7 +72,7 @@ std::vector<Case> all_cases() {
           {2, kUneven, 16, 1, 2}};
 }
 
-ConvWeightGradientPlan plan_of(const Case& at, bool matrix, DType dtype, ConvWeightGradientArgs& args) {
+X86ConvWeightGradientPlan plan_of(const Case& at, bool matrix, DType dtype, ConvWeightGradientArgs& args) {
   args.images = at.images;
   const PlaneWindow& p = at.plane;
   return {.window = on_any_plane(p, args.window),
@@ -123,13 +123,13 @@ Operands operands_of(const Case& at, DType dtype, Philox& rng) {
 std::vector<float> run(const Case& at, bool matrix, DType dtype, const X86Target& target, const Operands& operands,
                        AtTheEdge::Side side = AtTheEdge::Side::end, int64_t chunk = 0) {
   ConvWeightGradientArgs args;
-  ConvWeightGradientPlan plan = plan_of(at, matrix, dtype, args);
+  X86ConvWeightGradientPlan plan = plan_of(at, matrix, dtype, args);
   AtTheEdge d(operands.d.data().bytes(), side), x(operands.x.data().bytes(), side);
   const int64_t most = most_parts(plan, target);
   Guarded out(static_cast<size_t>(plan.elements()) * 4), parts(static_cast<size_t>(plan.elements() * most) * 4);
   args.d = d.data(), args.x = x.data(), args.parts = most > 1 ? parts.data() : nullptr, args.dw = out.data();
   CompiledPlan(plan, target).run(args, chunk);
-  plan.task = ConvWeightGradientPlan::Task::join;
+  plan.task = X86ConvWeightGradientPlan::Task::join;
   if (most > 1) CompiledPlan(plan, target).run(args, chunk ? 7 : 0);
   EXPECT_TRUE(out.intact() && parts.intact());
   return {out.as<float>().begin(), out.as<float>().end()};
@@ -174,7 +174,7 @@ TEST(ConvWeightGradient, ADroppedProductIsOutsideTheBound) {
 TEST(ConvWeightGradient, ManyPlacesFallIntoPartsWhereThereAreFewBlocksOfOutputs) {
   ConvWeightGradientArgs args;
   const Case few{64, square(28, 28, 3, 1, 1), 1, 64, 64}, many{64, square(4, 4, 3, 1, 1), 1, 512, 512};
-  ConvWeightGradientPlan plan = plan_of(few, false, DType::f32, args);
+  X86ConvWeightGradientPlan plan = plan_of(few, false, DType::f32, args);
   EXPECT_EQ(place_blocks(plan, host_target(), args).parts, 16);
   plan = plan_of(many, false, DType::f32, args);
   EXPECT_EQ(most_parts(plan, host_target()), 1);

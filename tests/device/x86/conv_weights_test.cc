@@ -11,7 +11,7 @@ namespace hone::test {
 namespace {
 
 // Windows [groups * n, channels * planes, taps], of a turned plan [groups * channels, n, taps], as the matrix.
-Tensor matrix_of(const ConvPlan& plan, const Tensor& windows) {
+Tensor matrix_of(const X86ConvPlan& plan, const Tensor& windows) {
   const int64_t n = plan.product.n, taps = plan.window.taps(), apart = plan.channels / plan.planes;
   const std::vector<double> from = windows.to_doubles();
   std::vector<double> matrix;
@@ -27,11 +27,11 @@ Tensor matrix_of(const ConvPlan& plan, const Tensor& windows) {
 }
 
 struct Kind {
-  ConvPlan::Method method;
+  X86ConvPlan::Method method;
   bool turned;
   int64_t groups, planes;
 };
-constexpr auto kDirect = ConvPlan::Method::direct, kWinograd = ConvPlan::Method::winograd4;
+constexpr auto kDirect = X86ConvPlan::Method::direct, kWinograd = X86ConvPlan::Method::winograd4;
 constexpr Kind kKinds[] = {{kDirect, false, 1, 1},   {kDirect, false, 1, 3}, {kDirect, false, 3, 1},
                            {kDirect, true, 1, 1},    {kDirect, true, 2, 1},  {kWinograd, false, 1, 1},
                            {kWinograd, false, 1, 3}, {kWinograd, true, 1, 1}};
@@ -43,11 +43,11 @@ TEST(ConvWeights, GivePanelsOfTheMatrixWithoutACopyOfThem) {
     for (const auto& [channels, outputs] : {std::pair<int64_t, int64_t>{3, 5}, {150, 300}})
       for (const DType dtype : {DType::f32, DType::bf16})
         for (const X86Target& target : test_targets()) {
-          ConvPlan plan = plan_of(
+          X86ConvPlan plan = plan_of(
               {.height = 9, .width = 8, .channels = channels, .outputs = outputs, .groups = kind.groups}, dtype, dtype);
           plan.method = kind.method, plan.turned = kind.turned, plan.planes = kind.planes;
           plan = for_target(plan, target);
-          ConvPlan of_matrix = plan;
+          X86ConvPlan of_matrix = plan;
           of_matrix.turned = false, of_matrix.planes = 1;
           const int64_t rows = kind.groups * (kind.turned ? channels : outputs);
           const Tensor windows = random_tensor(dtype, {rows, kind.turned ? outputs : channels, 3, 3}, rng);
@@ -64,18 +64,18 @@ TEST(ConvWeights, GivePanelsOfTheMatrixWithoutACopyOfThem) {
 
 TEST(ConvWeights, OfOnePixelAreRowsAsTheyLie) {
   Philox rng(2);
-  const ConvPlan plan = plan_of({.height = 9,
-                                 .width = 8,
-                                 .channels = 30,
-                                 .outputs = 40,
-                                 .kernel_height = 1,
-                                 .kernel_width = 1,
-                                 .stride_y = 2,
-                                 .top = 0,
-                                 .left = 0,
-                                 .bottom = 0,
-                                 .right = 0},
-                                DType::f32, DType::f32);
+  const X86ConvPlan plan = plan_of({.height = 9,
+                                    .width = 8,
+                                    .channels = 30,
+                                    .outputs = 40,
+                                    .kernel_height = 1,
+                                    .kernel_width = 1,
+                                    .stride_y = 2,
+                                    .top = 0,
+                                    .left = 0,
+                                    .bottom = 0,
+                                    .right = 0},
+                                   DType::f32, DType::f32);
   const Tensor w = random_tensor(DType::f32, {40, 30, 1, 1}, rng);
   const MappedWeight lying(w, 3);
   const Buffer got = lay_out(plan, host_target(), lying.tensor(), 1),
@@ -85,7 +85,7 @@ TEST(ConvWeights, OfOnePixelAreRowsAsTheyLie) {
 }
 
 TEST(ConvWeights, OfAnotherSizeAreABug) {
-  const ConvPlan plan = plan_of({.height = 9, .width = 8, .channels = 4, .outputs = 4}, DType::f32, DType::f32);
+  const X86ConvPlan plan = plan_of({.height = 9, .width = 8, .channels = 4, .outputs = 4}, DType::f32, DType::f32);
   EXPECT_THROW(lay_out(plan, host_target(), Tensor(DType::f32, {4, 5, 3, 3}), 1), Bug);
 }
 

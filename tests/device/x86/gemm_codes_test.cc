@@ -56,7 +56,7 @@ TEST(GemmOfCodes, KnownRowsGiveTheSame) {
   Philox rng(2);
   for (const X86Target& target : targets_of_codes())
     for (int64_t m : {1, 5, 9, 49, 130}) {
-      GemmPlan plan = codes_plan(48, 65, DType::i8);
+      X86GemmPlan plan = codes_plan(48, 65, DType::i8);
       plan.rows = only_rows(plan, target, m);
       plan.a_row_stride = plan.k;
       const Tensor w = random_codes(DType::i8, {48, 65}, rng), a = random_codes(DType::i8, {m, 65}, rng);
@@ -73,7 +73,7 @@ TEST(GemmOfCodes, ManyRowsOfLongSums) {
   for (const X86Target& target : targets_of_codes())
     for (DType dtype : {DType::i8, DType::u8})
       for (auto [m, n, k] : {std::array{49, 40, 36 * 64}, {33, 16, 36 * 64 - 5}, {16, 33, 128}}) {
-        GemmPlan plan = codes_plan(n, k, dtype);
+        X86GemmPlan plan = codes_plan(n, k, dtype);
         if (n == 40) plan.a_row_stride = k;
         const Tensor w = random_codes(DType::i8, {n, k}, rng), a = random_codes(dtype, {m, k}, rng);
         GemmRunner gemm(plan, target, w);
@@ -89,7 +89,7 @@ TEST(GemmOfCodes, NothingBehindTheRowsIsRead) {
     for (DType dtype : {DType::u8, DType::bf16})
       for (int64_t k : {1, 24, 85, 130}) {
         const bool codes = dtype == DType::u8;
-        const GemmPlan plan = for_target(codes ? codes_plan(20, k, dtype) : plain_plan(20, k, dtype, dtype), target);
+        const X86GemmPlan plan = for_target(codes ? codes_plan(20, k, dtype) : plain_plan(20, k, dtype, dtype), target);
         const Tensor w = codes ? random_codes(DType::i8, {20, k}, rng) : small_integers(dtype, {20, k}, rng),
                      a = codes ? random_codes(dtype, {17, k}, rng) : small_integers(dtype, {17, k}, rng);
         const Buffer weights = lay_out(plan, target, w, 1);
@@ -137,8 +137,8 @@ TEST(GemmOfCodes, CodeIsMadeForEveryUnit) {
 TEST(GemmOfCodes, AreRefusedBesideWeightsThatAreNotLaidOutAndOtherTypes) {
   const X86Target target = test_targets()[0];
   EXPECT_TRUE(gemm_support(codes_plan(8, 8, DType::u8), target).supported());
-  GemmPlan activation = codes_plan(8, 8, DType::i8);
-  activation.weights = GemmPlan::Weights::activation_nk;
+  X86GemmPlan activation = codes_plan(8, 8, DType::i8);
+  activation.weights = X86GemmPlan::Weights::activation_nk;
   EXPECT_FALSE(gemm_support(activation, target).supported());
   EXPECT_FALSE(gemm_support(codes_plan(8, 8, DType::f32), target).supported());
   EXPECT_FALSE(gemm_support(plain_plan(8, 8, DType::i8, DType::f32), target).supported());
@@ -162,7 +162,7 @@ TEST(GemmOfCodes, DotProductsAreThoseOfTheTargetsUnit) {
 TEST(GemmOfCodes, TilesReadCodesWhereTheyLie) {
   const X86Target target = with_emulated_tiles(target_levels().front());
   for (DType a : {DType::i8, DType::u8}) {
-    const GemmPlan plan = for_target(codes_plan(64, 64, a), target);
+    const X86GemmPlan plan = for_target(codes_plan(64, 64, a), target);
     const GemmShape many = gemm_shape(plan, target), few = gemm_shape(plan, target, 8);
     EXPECT_TRUE(many.tiles() && many.left == LeftRows::as_they_lie);
     EXPECT_EQ(many.a, a);

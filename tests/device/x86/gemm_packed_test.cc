@@ -55,7 +55,7 @@ TEST(GemmPacked, OneRowGoesOverSeveralPanelsAtATime) {
     const Tensor w = pack(parse_format(name), random_tensor(DType::f32, {kN, kK}, rng));
     for (DType dtype : {DType::f32, DType::bf16})
       for (const X86Target& target : test_targets()) {
-        GemmPlan plan = packed_plan(name, kN, kK, dtype, 1);
+        X86GemmPlan plan = packed_plan(name, kN, kK, dtype, 1);
         plan.rows.most = 3;
         GemmRunner gemm(plan, target, w);
         for (int64_t m : {1, 3}) {
@@ -232,7 +232,7 @@ TEST(GemmPacked, LongPanelsAreMultipliedInParts) {
       const Tensor a = random_tensor(dtype, {13, kK}, rng);
       const std::vector<Products> want = reference_products(a, w);
       for (const X86Target& target : test_targets()) {
-        const GemmPlan plan = packed_plan(name, kN, kK, dtype, 0);
+        const X86GemmPlan plan = packed_plan(name, kN, kK, dtype, 0);
         EXPECT_LT(gemm_shape(plan, target).block_k(), kK) << name;
         const std::vector<float> got = GemmRunner(plan, target, w).run(a);
         for (size_t i = 0; i < want.size(); ++i)

@@ -48,18 +48,18 @@ inline std::vector<float> product_of_two(CompiledPlan& compiled, const Tensor& a
 }
 
 // The sum alone.
-inline GemmPlan plain_plan(int64_t n, int64_t k, DType a, DType w, DType result = DType::f32) {
-  GemmPlan plan;
+inline X86GemmPlan plain_plan(int64_t n, int64_t k, DType a, DType w, DType result = DType::f32) {
+  X86GemmPlan plan;
   plan.n = n, plan.k = k, plan.a = a, plan.w = w;
   plan.results = {result};
   plan.program = flatten(Expr::arg(0, Scalar::f32));
   return plan;
 }
 
-inline GemmPlan packed_plan(const std::string& format, int64_t n, int64_t k, DType a, int64_t few) {
-  GemmPlan plan = plain_plan(n, k, a, DType::f32);
+inline X86GemmPlan packed_plan(const std::string& format, int64_t n, int64_t k, DType a, int64_t few) {
+  X86GemmPlan plan = plain_plan(n, k, a, DType::f32);
   plan.w_format = format;
-  plan.rows = few ? GemmPlan::Rows{.least = few, .most = few} : GemmPlan::Rows{.least = kFewRows + 1};
+  plan.rows = few ? X86GemmPlan::Rows{.least = few, .most = few} : X86GemmPlan::Rows{.least = kFewRows + 1};
   return plan;
 }
 
@@ -101,7 +101,7 @@ inline double products_bound(const Products& p, int64_t k) {
 }
 
 // As lowering makes it.
-inline GemmPlan for_target(GemmPlan plan, const X86Target& target) {
+inline X86GemmPlan for_target(X86GemmPlan plan, const X86Target& target) {
   plan.by_tiles = fits_tiles(plan, target);
   return plan;
 }
@@ -109,7 +109,7 @@ inline GemmPlan for_target(GemmPlan plan, const X86Target& target) {
 // A kernel for prepacked weights, for the plan's number of rows.
 class GemmRunner {
  public:
-  GemmRunner(const GemmPlan& plan, const X86Target& target, const Tensor& weights)
+  GemmRunner(const X86GemmPlan& plan, const X86Target& target, const Tensor& weights)
       : plan_(for_target(plan, target)), kernel_(plan_, target), weights_(lay_out(plan_, target, weights, 1)) {}
 
   // f32 results of a plan without operands; fails the test when bytes around the result changed.
@@ -132,7 +132,7 @@ class GemmRunner {
   bool intact() const { return intact_; }
 
  private:
-  GemmPlan plan_;
+  X86GemmPlan plan_;
   CompiledPlan kernel_;
   Buffer weights_;
   bool intact_ = true;

@@ -13,7 +13,7 @@ namespace hone {
 namespace {
 
 using enum DType;
-using Weights = GemmPlan::Weights;
+using Weights = X86GemmPlan::Weights;
 
 X86Target level(std::initializer_list<Feature> wanted, std::string_view rates) {
   Features features;
@@ -29,24 +29,24 @@ X86Target amx() {
                "sapphire_rapids");
 }
 
-GemmPlan product(int64_t n, int64_t k, DType a, DType w, Weights weights = Weights::prepacked) {
-  GemmPlan plan;
+X86GemmPlan product(int64_t n, int64_t k, DType a, DType w, Weights weights = Weights::prepacked) {
+  X86GemmPlan plan;
   plan.n = n, plan.k = k, plan.a = a, plan.w = w, plan.weights = weights;
   plan.results = {f32};
   return plan;
 }
-GemmPlan packed(const char* format, DType a) {
-  GemmPlan plan = product(256, 4096, a, f32);
+X86GemmPlan packed(const char* format, DType a) {
+  X86GemmPlan plan = product(256, 4096, a, f32);
   plan.w_format = format;
   return plan;
 }
-GemmPlan of_columns(DType dtype) {
-  GemmPlan plan = product(256, 512, dtype, dtype, Weights::activation_kn);
+X86GemmPlan of_columns(DType dtype) {
+  X86GemmPlan plan = product(256, 512, dtype, dtype, Weights::activation_kn);
   plan.a_by_columns = true;
   return plan;
 }
 
-std::string text_of(const GemmPlan& plan, const GemmShape& s) {
+std::string text_of(const X86GemmPlan& plan, const GemmShape& s) {
   const char* const panels[] = {"f32", "pairs", "quads"};
   std::string text = fmt::format("{}: {}; {}x{} by {}, {} chains, block {}{}", weights_of(plan, s), products_of(s),
                                  s.rows, s.panel_columns(), panels[static_cast<size_t>(s.panel())], s.chains,
@@ -62,7 +62,7 @@ std::string text_of(const GemmPlan& plan, const GemmShape& s) {
   return text + fmt::format("; {} + {} bytes", s.panel_bytes(), s.scratch_bytes(s.block_rows(200)));
 }
 
-std::string shape(GemmPlan plan, const X86Target& target, int64_t m) {
+std::string shape(X86GemmPlan plan, const X86Target& target, int64_t m) {
   plan.by_tiles = fits_tiles(plan, target);
   return text_of(plan, gemm_shape(plan, target, m));
 }
@@ -71,7 +71,7 @@ std::string shape(GemmPlan plan, const X86Target& target, int64_t m) {
 // what only multiplies whole rows.
 std::string shape_of_window(DType a, DType w, const char* format, int64_t channels, int64_t outputs,
                             const X86Target& target) {
-  ConvPlan plan;
+  X86ConvPlan plan;
   plan.window = {.height = 14,
                  .width = 14,
                  .out_height = 14,
@@ -84,14 +84,14 @@ std::string shape_of_window(DType a, DType w, const char* format, int64_t channe
   plan.product = product(outputs, 9 * channels, a, w);
   plan.product.w_format = format;
   plan.leaves_plane = true;
-  plan.product.by_tiles = fits_tiles(plan, target);
+  plan.by_tiles = fits_tiles(plan, target);
   const ConvShape s = conv_shape(plan, target);
   return text_of(plan.product, s.gemm) + fmt::format("; {}x{} places", s.strip_height, s.strip_width);
 }
 
 TEST(GemmShape, IsThatOfTheRule) {
   struct Case {
-    GemmPlan plan;
+    X86GemmPlan plan;
     X86Target target;
     int64_t m;  // 0: more than a few
     std::string_view shape;

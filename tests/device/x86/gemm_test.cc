@@ -45,7 +45,7 @@ TEST(Gemm, KnownRowsChooseOtherTilesAndGiveTheSame) {
   Philox rng(3);
   for (const X86Target& target : test_targets())
     for (int64_t m : {1, 2, 3, 5, 9, 17, 49, 130}) {
-      GemmPlan plan = plain_plan(48, 65, DType::f32, DType::f32);
+      X86GemmPlan plan = plain_plan(48, 65, DType::f32, DType::f32);
       plan.rows = only_rows(plan, target, m);
       plan.a_row_stride = plan.k;
       const Tensor w = random_tensor(DType::f32, {48, 65}, rng), a = random_tensor(DType::f32, {m, 65}, rng);
@@ -63,7 +63,7 @@ TEST(Gemm, ProductsOfBf16ThatAreWidenedHaveTheBitsOfF32) {
                wide = Tensor::from_floats(DType::f32, {kN, kK}, w.to_floats());
   for (const X86Target& target : test_targets())
     for (int64_t m : {9, 17, 128, 200}) {
-      const GemmPlan plan = for_target(plain_plan(kN, kK, DType::bf16, DType::bf16), target);
+      const X86GemmPlan plan = for_target(plain_plan(kN, kK, DType::bf16, DType::bf16), target);
       if (gemm_shape(plan, target, gemm_case(m)).left != LeftRows::widened) continue;
       const Tensor a = random_tensor(DType::bf16, {m, kK}, rng);
       GemmRunner halves(plan, target, w), singles(plain_plan(kN, kK, DType::f32, DType::f32), target, wide);
@@ -81,13 +81,13 @@ TEST(Gemm, CodeForAnyRowsGivesTheBitsOfCodeForTheseRows) {
       for (DType dtype : {DType::f32, DType::bf16})
         for (int64_t n : {13, 32, 96}) {
           constexpr int64_t kK = 130;
-          GemmPlan any = plain_plan(n, kK, dtype, dtype);
+          X86GemmPlan any = plain_plan(n, kK, dtype, dtype);
           any.w_format = format, any.a_row_stride = kK;
           const Tensor plain = random_tensor(*format ? DType::f32 : dtype, {n, kK}, rng),
                        w = *format ? pack(parse_format(format), plain) : plain;
           GemmRunner general(any, target, w);
           for (int64_t m : {1, 2, 3, 5, 7, 8, 9, 17, 49, 128, 131, 300}) {
-            GemmPlan only = any;
+            X86GemmPlan only = any;
             only.rows = only_rows(any, target, m);
             const Tensor a = random_tensor(dtype, {m, kK}, rng);
             ASSERT_EQ(general.run(a), GemmRunner(only, target, w).run(a))
@@ -102,8 +102,8 @@ TEST(Gemm, CodeForAnyExtentsOfActivationsGivesTheBitsOfCodeForThese) {
   Philox rng(32);
   for (const X86Target& target : test_targets())
     for (DType dtype : {DType::f32, DType::bf16})
-      for (auto weights : {GemmPlan::Weights::activation_nk, GemmPlan::Weights::activation_kn}) {
-        GemmPlan any = plain_plan(0, 0, dtype, dtype);
+      for (auto weights : {X86GemmPlan::Weights::activation_nk, X86GemmPlan::Weights::activation_kn}) {
+        X86GemmPlan any = plain_plan(0, 0, dtype, dtype);
         any.weights = weights;
         any = for_target(any, target);
         CompiledPlan general(any, target);
@@ -111,7 +111,7 @@ TEST(Gemm, CodeForAnyExtentsOfActivationsGivesTheBitsOfCodeForThese) {
           for (int64_t n : {1, 5, 16, 33, 96})
             for (int64_t k : {1, 2, 31, 64}) {
               const Tensor a = random_tensor(dtype, {m, k}, rng), w = random_tensor(dtype, {n, k}, rng);
-              GemmPlan only = any;
+              X86GemmPlan only = any;
               only.n = n, only.k = k, only.a_row_stride = k;
               only.rows = only_rows(only, target, m);
               const auto run = [&](CompiledPlan& compiled) {
@@ -122,7 +122,7 @@ TEST(Gemm, CodeForAnyExtentsOfActivationsGivesTheBitsOfCodeForThese) {
                                     .m = m,
                                     .batches = 1,
                                     .a_row = k,
-                                    .w_row = weights == GemmPlan::Weights::activation_nk ? k : n,
+                                    .w_row = weights == X86GemmPlan::Weights::activation_nk ? k : n,
                                     .inner_batches = 1,
                                     .n = n,
                                     .k = k};
@@ -144,8 +144,8 @@ TEST(Gemm, OperandsMayLieTransposedAndApart) {
   for (const X86Target& target : test_targets())
     for (DType dtype : {DType::f32, DType::bf16})
       for (bool by_columns : {false, true})
-        for (auto weights : {GemmPlan::Weights::activation_nk, GemmPlan::Weights::activation_kn}) {
-          GemmPlan any = plain_plan(0, 0, dtype, dtype);
+        for (auto weights : {X86GemmPlan::Weights::activation_nk, X86GemmPlan::Weights::activation_kn}) {
+          X86GemmPlan any = plain_plan(0, 0, dtype, dtype);
           any.weights = weights, any.a_by_columns = by_columns;
           any = for_target(any, target);
           CompiledPlan general(any, target);
@@ -158,7 +158,8 @@ TEST(Gemm, OperandsMayLieTransposedAndApart) {
                                         {509, 20, 530},
                                         {17, 900, 600}}) {
             const int64_t a_room = (by_columns ? m : k) + 3,
-                          w_rows = weights == GemmPlan::Weights::activation_nk ? n : k, w_room = (n + k - w_rows) + 5;
+                          w_rows = weights == X86GemmPlan::Weights::activation_nk ? n : k,
+                          w_room = (n + k - w_rows) + 5;
             const Tensor a = small_integers(dtype, {by_columns ? k : m, a_room}, rng),
                          w = small_integers(dtype, {w_rows, w_room}, rng);
             const std::vector<float> x = a.to_floats(), y = w.to_floats();
@@ -168,11 +169,11 @@ TEST(Gemm, OperandsMayLieTransposedAndApart) {
                 float sum = 0;
                 for (int64_t l = 0; l < k; ++l)
                   sum += x[static_cast<size_t>(by_columns ? l * a_room + i : i * a_room + l)] *
-                         y[static_cast<size_t>(weights == GemmPlan::Weights::activation_nk ? j * w_room + l
-                                                                                           : l * w_room + j)];
+                         y[static_cast<size_t>(weights == X86GemmPlan::Weights::activation_nk ? j * w_room + l
+                                                                                              : l * w_room + j)];
                 want.push_back(sum);
               }
-            GemmPlan only = any;
+            X86GemmPlan only = any;
             only.n = n, only.k = k;
             only.rows = only_rows(only, target, m);
             CompiledPlan special(only, target);
@@ -182,7 +183,7 @@ TEST(Gemm, OperandsMayLieTransposedAndApart) {
               ASSERT_EQ(fault, std::ssize(want))
                   << name_of(target) << " " << to_string(dtype) << " " << m << "x" << n << "x" << k
                   << (by_columns ? " by columns" : "") << (compiled == &special ? " for these" : " for any")
-                  << (weights == GemmPlan::Weights::activation_nk ? " nk" : " kn");
+                  << (weights == X86GemmPlan::Weights::activation_nk ? " nk" : " kn");
             }
           }
         }
@@ -230,8 +231,8 @@ TEST(GemmEpilogue, OperandsOfEveryAccessAndSeveralResults) {
   for (const X86Target& target : test_targets())
     for (int64_t n : {32, 37}) {
       constexpr int64_t kM = 11, kK = 24;
-      GemmPlan plan = plain_plan(n, kK, DType::f32, DType::f32);
-      using Access = GemmPlan::Access;
+      X86GemmPlan plan = plain_plan(n, kK, DType::f32, DType::f32);
+      using Access = X86GemmPlan::Access;
       plan.operands = {{DType::f32, Access::column},
                        {DType::bf16, Access::full},
                        {DType::f32, Access::row},
@@ -276,7 +277,7 @@ TEST(GemmEpilogue, OperandsOfEveryAccessAndSeveralResults) {
 TEST(GemmActivations, BatchesWithStrides) {
   Philox rng(10);
   constexpr int64_t kBatches = 2, kHeads = 3;
-  using Weights = GemmPlan::Weights;
+  using Weights = X86GemmPlan::Weights;
   for (const X86Target& target : test_targets())
     for (DType dtype : {DType::f32, DType::bf16})
       for (Weights weights : {Weights::activation_nk, Weights::activation_kn})
@@ -284,9 +285,9 @@ TEST(GemmActivations, BatchesWithStrides) {
           const int64_t w_rows = weights == Weights::activation_nk ? n : k, w_columns = n + k - w_rows;
           const Tensor a = random_tensor(dtype, {kBatches, m, kHeads * k}, rng),
                        w = random_tensor(dtype, {kBatches, w_rows, kHeads * w_columns}, rng);
-          GemmPlan plan = plain_plan(n, k, dtype, dtype);
+          X86GemmPlan plan = plain_plan(n, k, dtype, dtype);
           plan.weights = weights;
-          plan.result_row_stride = n == 7 ? kHeads * n : GemmPlan::kAnyStride;
+          plan.result_row_stride = n == 7 ? kHeads * n : X86GemmPlan::kAnyStride;
           Guarded out(static_cast<size_t>(kBatches * m * kHeads * n) * 4);
           const GemmArgs args{.a = const_cast<std::byte*>(a.data().bytes().data()),
                               .w = const_cast<std::byte*>(w.data().bytes().data()),
@@ -325,14 +326,14 @@ TEST(GemmActivations, BatchesWithStrides) {
 // Any M, N and K: what code for any of them does decides the bits of all.
 TEST(GemmActivations, OfBf16GoThroughTiles) {
   const X86Target target = with_emulated_tiles(target_levels().front());
-  GemmPlan plan = plain_plan(0, 0, DType::bf16, DType::bf16);
-  plan.weights = GemmPlan::Weights::activation_kn;
+  X86GemmPlan plan = plain_plan(0, 0, DType::bf16, DType::bf16);
+  plan.weights = X86GemmPlan::Weights::activation_kn;
   plan = for_target(plan, target);
   EXPECT_TRUE(gemm_shape(plan, target).tiles());
   EXPECT_TRUE(gemm_shape(plan, target, 1).tiles());
   EXPECT_TRUE(multiplies_as_many(plan, target, 1));
-  GemmPlan plain = plain_plan(0, 0, DType::f32, DType::f32);
-  plain.weights = GemmPlan::Weights::activation_kn;
+  X86GemmPlan plain = plain_plan(0, 0, DType::f32, DType::f32);
+  plain.weights = X86GemmPlan::Weights::activation_kn;
   EXPECT_FALSE(fits_tiles(plain, target));
 }
 

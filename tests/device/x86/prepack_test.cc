@@ -68,7 +68,7 @@ TEST(Prepack, AnF32PanelIsTheTransposedWeight) {
     constexpr int64_t kN = 50, kK = 7;
     std::vector<float> values(kN * kK);
     for (size_t i = 0; i < values.size(); ++i) values[i] = static_cast<float>(i);
-    const GemmPlan plan = plain_plan(kN, kK, DType::f32, DType::f32);
+    const X86GemmPlan plan = plain_plan(kN, kK, DType::f32, DType::f32);
     const Buffer packed = lay_out(plan, target, Tensor::of({kN, kK}, values), 1);
     const GemmShape s = gemm_shape(plan, target);
     ASSERT_EQ(static_cast<int64_t>(packed.size()), prepacked_bytes(plan, target));
@@ -90,7 +90,7 @@ TEST(Prepack, WeightsByColumnsGiveTheSamePanels) {
     for (const DType dtype : {DType::f32, DType::bf16})
       for (const auto& [n, k] : {std::pair<int64_t, int64_t>{1, 1}, {50, 7}, {130, 33}, {64, 96}, {700, 2048}})
         for (const int threads : {1, 2}) {
-          const GemmPlan plan = plain_plan(n, k, dtype, dtype);
+          const X86GemmPlan plan = plain_plan(n, k, dtype, dtype);
           const Tensor w = random_tensor(DType::f32, {n, k}, rng).converted(dtype);
           const int64_t size = size_bytes(dtype);
           Buffer by_columns = Buffer::copy_of(Buffer(w.data()).transposed(n, k, size).bytes());
@@ -108,7 +108,7 @@ TEST(Prepack, BytesDoNotDependOnThreads) {
   Philox rng(2);
   const Tensor plain = random_tensor(DType::f32, {700, 96}, rng);
   for (const char* format : {"", "mxint8", "mxfp6_e2m3", "int4.g32", "int8.channel"}) {
-    const GemmPlan plan =
+    const X86GemmPlan plan =
         *format ? packed_plan(format, 700, 96, DType::f32, 0) : plain_plan(700, 96, DType::f32, DType::f32);
     const Tensor w = *format ? pack(parse_format(format), plain) : plain;
     const Buffer one = lay_out(plan, host_target(), w, 1), two = lay_out(plan, host_target(), w, 2);

@@ -16,8 +16,8 @@ Features all_features() {
   return all;
 }
 
-GemmPlan bf16_product() {
-  GemmPlan plan;
+X86GemmPlan bf16_product() {
+  X86GemmPlan plan;
   plan.n = 384, plan.k = 384, plan.a = DType::bf16, plan.w = DType::bf16;
   plan.results = {DType::f32};
   return plan;

@@ -13,6 +13,7 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <string_view>
 #include <thread>
 #include <vector>
 
@@ -56,7 +57,13 @@ struct Module {
   std::shared_ptr<const ptx::Module> code;
   std::map<std::string, std::shared_ptr<Function>, std::less<>> functions;
 };
+struct Logs {  // what the caller asked for
+  char* text[2] = {};
+  size_t room[2] = {};
+  void write(int which, std::string_view message) const;
+};
 struct Linked {
+  Logs logs;
   std::string text, cubin;
 };
 

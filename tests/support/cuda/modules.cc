@@ -47,16 +47,6 @@ bool runs_here(std::string_view target) {
   return error == std::errc() && (specific ? capability == here : capability <= here);
 }
 
-struct Logs {  // what the caller asked for
-  char* text[2] = {};
-  size_t room[2] = {};
-  void write(int which, std::string_view message) const {
-    if (text[which] == nullptr || room[which] == 0) return;
-    const size_t n = std::min(message.size(), room[which] - 1);
-    std::memcpy(text[which], message.data(), n);
-    text[which][n] = '\0';
-  }
-};
 Logs logs_of(unsigned count, const int* options, void** values) {
   Logs logs;
   for (unsigned i = 0; i < count; ++i) {
@@ -113,6 +103,14 @@ std::shared_ptr<const ptx::Module> loaded(const void* image, const Logs& logs) {
 }
 
 }  // namespace
+
+void Logs::write(int which, std::string_view message) const {
+  if (text[which] == nullptr || room[which] == 0) return;
+  const size_t n = std::min(message.size(), room[which] - 1);
+  std::memcpy(text[which], message.data(), n);
+  text[which][n] = '\0';
+}
+
 }  // namespace hone::emulated_cuda
 
 using namespace hone::emulated_cuda;
@@ -183,10 +181,10 @@ int cuFuncSetAttribute(Function* of, int which, int value) {
   });
 }
 
-int cuLinkCreate_v2(unsigned, int*, void**, Linked** out) {
+int cuLinkCreate_v2(unsigned count, int* options, void** values, Linked** out) {
   return call([&] {
     driver().current();
-    *out = driver().make<Linked>();
+    *out = driver().make<Linked>(Linked{logs_of(count, options, values), {}, {}});
   });
 }
 int cuLinkAddData_v2(Linked* link, int type, void* data, size_t bytes, const char*, unsigned count, int* options,
@@ -196,7 +194,7 @@ int cuLinkAddData_v2(Linked* link, int type, void* data, size_t bytes, const cha
     if (type != kInputPtx || !to->text.empty()) throw Failed{kInvalidValue};
     std::string_view text(static_cast<const char*>(data), bytes);
     text = text.substr(0, text.find('\0'));
-    compiled(text, logs_of(count, options, values));
+    compiled(text, count > 0 ? logs_of(count, options, values) : to->logs);
     to->text = text;
   });
 }

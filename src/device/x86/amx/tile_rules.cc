@@ -11,7 +11,7 @@ namespace hone {
 namespace {
 
 // What vectors multiply in the time of one f32 product.
-double vector_rate(const ConvPlan& plan, const X86Target& target) {
+double vector_rate(const X86ConvPlan& plan, const X86Target& target) {
   if (plan.product.multiplies_codes()) return target.byte_unit() ? target.byte_unit()->rate : 2;
   const DotUnit* pairs = target.vector_unit(DType::bf16);
   return std::max(1.0, pairs ? pairs->rate : 0);
@@ -19,25 +19,25 @@ double vector_rate(const ConvPlan& plan, const X86Target& target) {
 
 }  // namespace
 
-bool fits_tiles(GemmPlan plan, const X86Target& target) {
+bool fits_tiles(X86GemmPlan plan, const X86Target& target) {
   plan.by_tiles = target.tile_unit(plan.a) != nullptr;
   return plan.by_tiles && gemm_shape(plan, target).tiles();
 }
 
 // Runs are spread where their share of whole steps leaves tiles one and a half times as fast as vectors: the rest goes
 // into spreading.
-bool fits_tiles(ConvPlan plan, const X86Target& target) {
+bool fits_tiles(X86ConvPlan plan, const X86Target& target) {
   const DotUnit* tiles = target.tile_unit(plan.product.a);
   if (!tiles) return false;
-  plan.product.by_tiles = true;
-  plan.method = ConvPlan::Method::direct;
+  plan.by_tiles = true;
+  plan.method = X86ConvPlan::Method::direct;
   const ConvShape s = conv_shape(plan, target);
   if (!s.gemm.tiles()) return false;
   const double filled = static_cast<double>(s.segment * size_bytes(plan.product.a)) / static_cast<double>(s.run_bytes);
   return filled * tiles->rate >= 1.5 * vector_rate(plan, target) || !s.spreads;
 }
 
-bool fits_tiles(BlockGemmPlan plan, const X86Target& target) {
+bool fits_tiles(X86BlockGemmPlan plan, const X86Target& target) {
   plan.by_tiles = true;
   return block_gemm_shape(plan, target).tiles;
 }

@@ -3,11 +3,11 @@
 #pragma once
 
 #include "device/x86/amx/tile_sizes.h"
+#include "device/x86/block_gemm/plan.h"
+#include "device/x86/conv/plan.h"
+#include "device/x86/gemm/plan.h"
 #include "device/x86/target.h"
 #include "kernels/attention/plan.h"
-#include "kernels/block_gemm/plan.h"
-#include "kernels/conv/plan.h"
-#include "kernels/gemm/plan.h"
 
 namespace hone {
 
@@ -15,9 +15,9 @@ struct BlockGemmShape;
 struct GemmShape;
 
 // Whether `by_tiles` is of use to a plan; of a convolution that of its product, as a direct one.
-bool fits_tiles(GemmPlan plan, const X86Target& target);
-bool fits_tiles(ConvPlan plan, const X86Target& target);
-bool fits_tiles(BlockGemmPlan plan, const X86Target& target);
+bool fits_tiles(X86GemmPlan plan, const X86Target& target);
+bool fits_tiles(X86ConvPlan plan, const X86Target& target);
+bool fits_tiles(X86BlockGemmPlan plan, const X86Target& target);
 bool fits_tiles(const AttentionPlan& plan, const X86Target& target);
 
 // Decoding a block of a panel of codes with scales takes as long as multiplying it by some 20 rows in vectors does.

@@ -9,15 +9,17 @@
 namespace hone {
 namespace {
 
+Support supports(const X86AttentionPlan& plan, const X86Target& target) { return attention_support(plan, target); }
+
 // Items are handed out together until they take about 20 us.
-Launch launch(const AttentionPlan& plan, const X86Target& target, AttentionArgs& args) {
+Launch launch(const X86AttentionPlan& plan, const X86Target& target, X86AttentionArgs& args) {
   const AttentionShape shape = attention_shape(plan, target);
   const AttentionItems items = attention_items(plan, shape, args.batches, args.queries, args.keys);
   const int64_t sharing = plan.heads / plan.kv_heads;
   args.item_heads = items.heads, args.item_queries = items.queries;
   args.in_rows = args.queries * sharing <= attention_rows_in_rows(plan, args.keys);
   args.strip_rows = items.per_head, args.ranges = items.ranges, args.range_keys = items.range_keys;
-  if (plan.task == AttentionPlan::Task::join)
+  if (plan.task == X86AttentionPlan::Task::join)
     return {.items = items.ranges > 1 ? items.count : 0, .scratch_bytes = shape.scratch_bytes};
   const double flops = 2.0 * static_cast<double>(items.heads * std::min(items.queries, args.queries)) *
                        static_cast<double>(std::clamp<int64_t>(args.keys, 1, items.range_keys)) *
@@ -27,9 +29,9 @@ Launch launch(const AttentionPlan& plan, const X86Target& target, AttentionArgs&
           .scratch_bytes = shape.scratch_bytes};
 }
 
-std::string describe(const AttentionPlan& plan, const X86Target& target) {
+std::string describe(const X86AttentionPlan& plan, const X86Target& target) {
   const AttentionShape shape = attention_shape(plan, target);
-  if (plan.task == AttentionPlan::Task::join) return "ranges of keys joined in their order";
+  if (plan.task == X86AttentionPlan::Task::join) return "ranges of keys joined in their order";
   const std::string ranges = plan.splits ? fmt::format(", of up to {} queries in ranges of {}", kSplitQueries,
                                                        attention_range_keys(plan, shape, 1))
                                          : "";
@@ -46,18 +48,18 @@ std::string describe(const AttentionPlan& plan, const X86Target& target) {
       attention_rows_in_rows(plan, shape.block_keys));
 }
 
-bool can_shrink(const AttentionPlan& plan, const X86Target& target, int shrink) {
+bool can_shrink(const X86AttentionPlan& plan, const X86Target& target, int shrink) {
   if (plan.splits) return false;  // two kernels agree on strips
   return attention_shape(plan, target, shrink).rows < attention_shape(plan, target, shrink - 1).rows;
 }
 
-KernelSpeed speed(const AttentionPlan& plan, const X86Target& target) {
+KernelSpeed speed(const X86AttentionPlan& plan, const X86Target& target) {
   if (attention_shape(plan, target).tiles()) return {0.5, 0.03, ProductUnit::bf16_tiles};  // the rest is softmax
   return {0.75, 0.3};
 }
 
 // Whether some lengths make ranges of keys.
-bool may_split(const AttentionPlan& plan, const X86Target& target, const Dim& queries, const Dim& keys) {
+bool may_split(const X86AttentionPlan& plan, const X86Target& target, const Dim& queries, const Dim& keys) {
   const int64_t range = attention_range_keys(plan, attention_shape(plan, target), 1);
   if (queries.is_constant() && queries.constant() > kSplitQueries) return false;
   if (keys.is_constant() && keys.constant() <= range) return false;
@@ -65,13 +67,13 @@ bool may_split(const AttentionPlan& plan, const X86Target& target, const Dim& qu
 }
 
 // The second step of few queries, whose sizes and strides are those of the first.
-void add_join(Prepared& prepared, AttentionPlan plan) {
+void add_join(Prepared& prepared, X86AttentionPlan plan) {
   const StepDraft& step = prepared.step();
   StepDraft join = step;
   for (PointerBinding& pointer : join.pointers) pointer = {};
   for (size_t read : {place_of<&AttentionArgs::out>, place_of<&AttentionArgs::sinks>, place_of<&AttentionArgs::shared>})
     join.pointers[read] = step.pointers[read];
-  plan.task = AttentionPlan::Task::join;
+  plan.task = X86AttentionPlan::Task::join;
   plan.k_format.clear(), plan.v_format.clear(), plan.page_rows = 0;
   join.plan = plan;
   join.is_rest = true;
@@ -81,11 +83,11 @@ void add_join(Prepared& prepared, AttentionPlan plan) {
 Support adapt(const X86Device& device, const Lowering& lowering, Prepared& prepared) {
   StepDraft& step = prepared.step();
   const Node& node = lowering.graph.node(step.group.anchor);
-  AttentionPlan plan = step.plan->get<AttentionPlan>();
+  X86AttentionPlan plan{step.plan->get<AttentionPlan>()};
   plan.splits =
       may_split(plan, device.target(), lowering.shape(node.operands[0])[1], lowering.shape(node.operands[1])[1]);
-  if (!plan.splits) return {};
   step.plan = plan;
+  if (!plan.splits) return {};
   step.pointers[place_of<&AttentionArgs::shared>].plane = Plane::shared;
   add_join(prepared, plan);
   prepared.place = [plan, shape = attention_shape(plan, device.target()), fill = std::move(prepared.place)](
@@ -97,13 +99,13 @@ Support adapt(const X86Device& device, const Lowering& lowering, Prepared& prepa
   return {};
 }
 
-constexpr X86KernelClass<AttentionPlan, AttentionArgs> kAttention{.adapt = adapt,
-                                                                  .supports = attention_support,
-                                                                  .launch = launch,
-                                                                  .describe = describe,
-                                                                  .emit = emit_attention,
-                                                                  .can_shrink = can_shrink,
-                                                                  .speed = speed};
+constexpr X86KernelClass<X86AttentionPlan, X86AttentionArgs> kAttention{.adapt = adapt,
+                                                                        .supports = supports,
+                                                                        .launch = launch,
+                                                                        .describe = describe,
+                                                                        .emit = emit_attention,
+                                                                        .can_shrink = can_shrink,
+                                                                        .speed = speed};
 
 }  // namespace
 

@@ -1,5 +1,6 @@
 // Attention kernels (device/x86/attention/shape.h): products from the tiles of gemm, softmax between them
 // (attention_softmax.h).
+#include "device/llvm/head_reader.h"
 #include "device/x86/amx/tile_product.h"
 #include "device/x86/amx/tile_registers.h"
 #include "device/x86/attention/shape.h"
@@ -7,17 +8,15 @@
 #include "device/x86/attention_softmax.h"
 #include "device/x86/copy.h"
 #include "device/x86/emitter.h"
-#include "device/x86/head_reader.h"
 #include "device/x86/panel.h"
 #include "device/x86/tile.h"
-#include "kernels/attention/plan.h"
 
 namespace hone {
 namespace {
 
 using llvm::Function;
 using llvm::Value;
-using A = AttentionArgs;
+using A = X86AttentionArgs;
 
 // void(from, row_bytes, rows): asks for `bytes` of each row, to be read later or written soon.
 Function* emit_prefetch_rows(X86Emitter& e, const std::string& symbol, int64_t bytes, bool to_write = false) {
@@ -39,14 +38,14 @@ Function* emit_prefetch_rows(X86Emitter& e, const std::string& symbol, int64_t b
 
 class AttentionKernel {
  public:
-  AttentionKernel(X86Emitter& e, const AttentionPlan& plan, const std::string& symbol, int shrink)
+  AttentionKernel(X86Emitter& e, const X86AttentionPlan& plan, const std::string& symbol, int shrink)
       : e_(e),
         plan_(plan),
         s_(attention_shape(plan, e.target, shrink)),
         size_(size_bytes(plan.dtype)),
         keys_(e, plan.dtype, plan.k_format, plan.kv_heads, plan.head_dim, {plan.page_rows, plan.table}),
         values_(e, plan.dtype, plan.v_format, plan.kv_heads, plan.value_dim, {plan.page_rows, plan.table}) {
-    const bool joins = plan.task == AttentionPlan::Task::join;
+    const bool joins = plan.task == X86AttentionPlan::Task::join;
     if (joins) join_ = emit_attention_join(e_, symbol + "_join", plan_, s_);
     else emit_parts(symbol);
     output_ = emit_attention_output(e_, symbol + "_output", plan_, s_);
@@ -476,7 +475,7 @@ class AttentionKernel {
   }
 
   X86Emitter& e_;
-  const AttentionPlan& plan_;
+  const X86AttentionPlan& plan_;
   const AttentionShape s_;
   const int64_t size_;
   const HeadReader keys_, values_;
@@ -493,7 +492,7 @@ class AttentionKernel {
 
 }  // namespace
 
-void emit_attention(X86Emitter& e, const AttentionPlan& plan, const std::string& symbol, int shrink) {
+void emit_attention(X86Emitter& e, const X86AttentionPlan& plan, const std::string& symbol, int shrink) {
   AttentionKernel(e, plan, symbol, shrink);
 }
 

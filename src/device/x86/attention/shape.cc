@@ -95,8 +95,8 @@ int64_t AttentionItems::strips(const AttentionShape& shape) const {
 }
 
 // As many queries as scratch keeps, of several heads where one has few; fewer where that leaves threads without work.
-AttentionItems attention_items(const AttentionPlan& plan, const AttentionShape& shape, int64_t batches, int64_t queries,
-                               int64_t keys) {
+AttentionItems attention_items(const X86AttentionPlan& plan, const AttentionShape& shape, int64_t batches,
+                               int64_t queries, int64_t keys) {
   constexpr int64_t kEnough = 8;     // items
   constexpr int64_t kFewStrips = 8;  // for which laying out keys costs about an eighth
   const int64_t sharing = plan.heads / plan.kv_heads,
@@ -118,7 +118,7 @@ AttentionItems attention_items(const AttentionPlan& plan, const AttentionShape& 
   return items;
 }
 
-int64_t attention_shared_bytes(const AttentionPlan& plan, const AttentionShape& shape, const AttentionArgs& args) {
+int64_t attention_shared_bytes(const X86AttentionPlan& plan, const AttentionShape& shape, const AttentionArgs& args) {
   if (!plan.splits) return 0;
   const AttentionItems items = attention_items(plan, shape, args.batches, args.queries, args.keys);
   if (items.ranges == 1) return 0;

@@ -21,8 +21,8 @@
 
 #include "base/error.h"
 #include "base/multiples.h"
+#include "device/x86/attention/plan.h"
 #include "device/x86/gemm/shape.h"
-#include "kernels/attention/plan.h"
 
 namespace hone {
 
@@ -74,19 +74,19 @@ struct AttentionItems {
   int64_t count = 0;               // without ranges
   int64_t strips(const AttentionShape& shape) const;  // of an item
 };
-AttentionItems attention_items(const AttentionPlan& plan, const AttentionShape& shape, int64_t batches, int64_t queries,
-                               int64_t keys);
+AttentionItems attention_items(const X86AttentionPlan& plan, const AttentionShape& shape, int64_t batches,
+                               int64_t queries, int64_t keys);
 
 // The most queries whose keys are split, and of how many at least.
 inline constexpr int64_t kSplitQueries = 16;
 int64_t attention_range_keys(const AttentionPlan& plan, const AttentionShape& shape, int64_t queries);
 // What the ranges of all items leave for those who join them, of a plan that splits.
-int64_t attention_shared_bytes(const AttentionPlan& plan, const AttentionShape& shape, const AttentionArgs& args);
+int64_t attention_shared_bytes(const X86AttentionPlan& plan, const AttentionShape& shape, const AttentionArgs& args);
 
 // The most rows (queries of heads that share keys) that read keys and values in their rows; for more, these are laid
 // out as panels. It decides bits, and so takes no notice of batches.
 int64_t attention_rows_in_rows(const AttentionPlan& plan, int64_t keys);
 
-void emit_attention(X86Emitter& e, const AttentionPlan& plan, const std::string& symbol, int shrink);
+void emit_attention(X86Emitter& e, const X86AttentionPlan& plan, const std::string& symbol, int shrink);
 
 }  // namespace hone

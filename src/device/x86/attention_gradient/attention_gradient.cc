@@ -10,7 +10,7 @@ namespace hone {
 namespace {
 
 // An item is millions of multiply-adds; short ones are handed out together until they take about 20 us.
-Launch launch(const AttentionGradientPlan& plan, const X86Target& target, AttentionGradientArgs& args) {
+Launch launch(const X86AttentionGradientPlan& plan, const X86Target& target, AttentionGradientArgs& args) {
   const AttentionPlan& attention = plan.attention;
   const int64_t queries = std::max<int64_t>(1, args.queries), keys = std::max<int64_t>(1, args.keys);
   const double flops = 10.0 * static_cast<double>(queries) * static_cast<double>(keys) * attention.head_dim *
@@ -20,17 +20,17 @@ Launch launch(const AttentionGradientPlan& plan, const X86Target& target, Attent
           .scratch_bytes = attention_gradient_shape(plan, target).scratch_bytes};
 }
 
-std::string describe(const AttentionGradientPlan& plan, const X86Target&) {
+std::string describe(const X86AttentionGradientPlan& plan, const X86Target&) {
   return fmt::format("{} heads of {}{}, weights computed again", plan.attention.heads, plan.attention.head_dim,
                      plan.attention.limited ? ", causal" : "");
 }
 
-bool can_shrink(const AttentionGradientPlan& plan, const X86Target& target, int shrink) {
+bool can_shrink(const X86AttentionGradientPlan& plan, const X86Target& target, int shrink) {
   return attention_gradient_shape(plan, target, shrink).tiles.rows <
          attention_gradient_shape(plan, target, shrink - 1).tiles.rows;
 }
 
-KernelSpeed speed(const AttentionGradientPlan&, const X86Target&) { return {0.75, 0.3}; }
+KernelSpeed speed(const X86AttentionGradientPlan&, const X86Target&) { return {0.75, 0.3}; }
 
 int64_t length_bound(int64_t keys) {  // lengths of one range share a kernel
   int64_t most = 128;
@@ -41,12 +41,13 @@ int64_t length_bound(int64_t keys) {  // lengths of one range share a kernel
 // Scratch is as large as the longest keys want it.
 Support adapt(const X86Device& device, const Lowering&, Prepared& prepared) {
   StepDraft& step = prepared.step();
-  prepared.place = [&device, plan = step.plan->get<AttentionGradientPlan>(), fill = std::move(prepared.place),
+  prepared.place = [&device, plan = X86AttentionGradientPlan{step.plan->get<AttentionGradientPlan>()},
+                    fill = std::move(prepared.place),
                     plans = PlanVariants<int64_t>()](const RunSizes& sizes, StepCall& placed) mutable {
     if (Support r = fill(sizes, placed); !r.supported()) return r;
     const int64_t most = length_bound(placed.args<AttentionGradientArgs>().keys);
     return plans.choose(most, device, placed, [&] {
-      AttentionGradientPlan chosen = plan;
+      X86AttentionGradientPlan chosen = plan;
       chosen.max_length = most;
       return KernelPlan(chosen);
     });
@@ -55,7 +56,7 @@ Support adapt(const X86Device& device, const Lowering&, Prepared& prepared) {
   return {};
 }
 
-constexpr X86KernelClass<AttentionGradientPlan, AttentionGradientArgs> kAttentionGradient{
+constexpr X86KernelClass<X86AttentionGradientPlan, AttentionGradientArgs> kAttentionGradient{
     .adapt = adapt,
     .supports = attention_gradient_support,
     .launch = launch,

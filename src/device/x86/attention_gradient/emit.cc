@@ -121,7 +121,7 @@ Function* emit_copy_rows(X86Emitter& e, const std::string& symbol) {
 
 class AttentionGradientKernel {
  public:
-  AttentionGradientKernel(X86Emitter& e, const AttentionGradientPlan& plan, const std::string& symbol, int shrink)
+  AttentionGradientKernel(X86Emitter& e, const X86AttentionGradientPlan& plan, const std::string& symbol, int shrink)
       : e_(e),
         plan_(plan.attention),
         s_(attention_gradient_shape(plan, e.target, shrink)),
@@ -334,7 +334,8 @@ class AttentionGradientKernel {
 
 }  // namespace
 
-void emit_attention_gradient(X86Emitter& e, const AttentionGradientPlan& plan, const std::string& symbol, int shrink) {
+void emit_attention_gradient(X86Emitter& e, const X86AttentionGradientPlan& plan, const std::string& symbol,
+                             int shrink) {
   AttentionGradientKernel(e, plan, symbol, shrink);
 }
 

@@ -7,7 +7,7 @@
 namespace hone {
 namespace {
 
-AttentionTiles tiles_of(const AttentionGradientPlan& plan, const X86Target& target, int shrink) {
+AttentionTiles tiles_of(const X86AttentionGradientPlan& plan, const X86Target& target, int shrink) {
   AttentionTiles t;
   t.lanes = target.lanes();
   t.key_vectors = attention_panel_vectors(plan.max_length, t.lanes);
@@ -21,14 +21,14 @@ AttentionTiles tiles_of(const AttentionGradientPlan& plan, const X86Target& targ
 
 }  // namespace
 
-Support attention_gradient_support(const AttentionGradientPlan& plan, const X86Target& target) {
+Support attention_gradient_support(const X86AttentionGradientPlan& plan, const X86Target& target) {
   if (plan.attention.dtype != DType::f32 || plan.attention.result != DType::f32)
     return {fmt::format("gradients of attention between {}", to_string(plan.attention.dtype))};
   if (plan.max_length < 1) return {fmt::format("length {}", plan.max_length)};
   return attention_support(plan.attention, target);
 }
 
-AttentionGradientShape attention_gradient_shape(const AttentionGradientPlan& plan, const X86Target& target,
+AttentionGradientShape attention_gradient_shape(const X86AttentionGradientPlan& plan, const X86Target& target,
                                                 int shrink) {
   const AttentionPlan& attention = plan.attention;
   AttentionGradientShape s;

@@ -7,7 +7,7 @@
 #pragma once
 
 #include "device/x86/attention/shape.h"
-#include "kernels/attention_gradient/plan.h"
+#include "device/x86/attention_gradient/plan.h"
 
 namespace hone {
 
@@ -33,10 +33,11 @@ struct AttentionGradientShape {
   int64_t head_columns(int64_t head_dim) const { return round_up(head_dim, tiles.value_columns()); }
 };
 
-Support attention_gradient_support(const AttentionGradientPlan& plan, const X86Target& target);
-AttentionGradientShape attention_gradient_shape(const AttentionGradientPlan& plan, const X86Target& target,
+Support attention_gradient_support(const X86AttentionGradientPlan& plan, const X86Target& target);
+AttentionGradientShape attention_gradient_shape(const X86AttentionGradientPlan& plan, const X86Target& target,
                                                 int shrink = 0);
 
-void emit_attention_gradient(X86Emitter& e, const AttentionGradientPlan& plan, const std::string& symbol, int shrink);
+void emit_attention_gradient(X86Emitter& e, const X86AttentionGradientPlan& plan, const std::string& symbol,
+                             int shrink);
 
 }  // namespace hone

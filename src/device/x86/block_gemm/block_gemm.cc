@@ -14,7 +14,7 @@ namespace {
 
 // About 20 us, as of gemm: 4 MFLOP, or 512 KB of weights. Rows of A are laid out once a chunk, for about a quarter of
 // what multiplying them by one panel takes.
-Launch launch(const BlockGemmPlan& plan, const X86Target& target, BlockGemmArgs& args) {
+Launch launch(const X86BlockGemmPlan& plan, const X86Target& target, X86BlockGemmArgs& args) {
   const BlockGemmShape s = block_gemm_shape(plan, target);
   const int64_t m = args.m, block = s.block_rows(m), rows = std::min(m, block);
   args.block_rows = block;
@@ -26,7 +26,7 @@ Launch launch(const BlockGemmPlan& plan, const X86Target& target, BlockGemmArgs&
           .scratch_bytes = s.scratch_bytes(block)};
 }
 
-std::string describe(const BlockGemmPlan& plan, const X86Target& target) {
+std::string describe(const X86BlockGemmPlan& plan, const X86Target& target) {
   const BlockGemmShape s = block_gemm_shape(plan, target);
   return fmt::format("k {} n {}: tiles up to {}x{}, {} panels, {} weights by {}, dot products of {}, blocks of {}{}",
                      plan.k, plan.n, s.rows, s.panel_columns(), s.panels(), plan.w_format,
@@ -34,11 +34,11 @@ std::string describe(const BlockGemmPlan& plan, const X86Target& target) {
                      s.tiles ? fmt::format(", from {} rows on of bf16 by tile registers", kLeastTileRows) : "");
 }
 
-bool can_shrink(const BlockGemmPlan& plan, const X86Target& target, int shrink) {
+bool can_shrink(const X86BlockGemmPlan& plan, const X86Target& target, int shrink) {
   return block_gemm_shape(plan, target, shrink).rows < block_gemm_shape(plan, target, shrink - 1).rows;
 }
 
-KernelSpeed speed(const BlockGemmPlan& plan, const X86Target& target) {
+KernelSpeed speed(const X86BlockGemmPlan& plan, const X86Target& target) {
   const BlockGemmShape s = block_gemm_shape(plan, target);
   return {0.9, 0.2 * used_columns(std::max<int64_t>(plan.n, 16)),
           s.tiles ? ProductUnit::bf16_tiles
@@ -47,7 +47,7 @@ KernelSpeed speed(const BlockGemmPlan& plan, const X86Target& target) {
 }
 
 // The heights of the strips of m rows.
-void only_rows(BlockGemmPlan& plan, const X86Target& target, int64_t m) {
+void only_rows(X86BlockGemmPlan& plan, const X86Target& target, int64_t m) {
   const BlockGemmShape s = block_gemm_shape(plan, target);
   const int64_t block = s.block_rows(m);
   plan.shortest = s.rows, plan.tallest = 1;
@@ -63,12 +63,13 @@ Support adapt(const X86Device& device, const Lowering& lowering, Prepared& prepa
   StepDraft& step = prepared.step();
   const Shape x = lowering.shape(lowering.graph.operand(step.group.anchor, 0));
   const Dim m = element_count(Shape(x.begin(), x.end() - 1));
-  prepared.place = [=, &device, plan = step.plan->get<BlockGemmPlan>(), fill = std::move(prepared.place),
+  prepared.place = [=, &device, plan = X86BlockGemmPlan{step.plan->get<BlockGemmPlan>()},
+                    fill = std::move(prepared.place),
                     plans = PlanVariants<bool>()](const RunSizes& sizes, StepCall& placed) mutable {
     if (Support r = fill(sizes, placed); !r.supported()) return r;
     return plans.choose(true, device, placed, [&] {
       const X86Target& target = device.target();
-      BlockGemmPlan chosen = plan;
+      X86BlockGemmPlan chosen = plan;
       chosen.by_tiles = (!m.is_constant() || m.constant() >= kLeastTileRows) && fits_tiles(plan, target);
       if (m.is_constant()) only_rows(chosen, target, m.constant());
       return KernelPlan(chosen);
@@ -78,16 +79,16 @@ Support adapt(const X86Device& device, const Lowering& lowering, Prepared& prepa
   return {};
 }
 
-constexpr X86KernelClass<BlockGemmPlan, BlockGemmArgs> kBlockGemm{.adapt = adapt,
-                                                                  .supports = block_gemm_support,
-                                                                  .launch = launch,
-                                                                  .describe = describe,
-                                                                  .emit = emit_block_gemm,
-                                                                  .can_shrink = can_shrink,
-                                                                  .speed = speed,
-                                                                  .prepack_key = prepack_key,
-                                                                  .prepacked_bytes = prepacked_bytes,
-                                                                  .prepack = prepack};
+constexpr X86KernelClass<X86BlockGemmPlan, X86BlockGemmArgs> kBlockGemm{.adapt = adapt,
+                                                                        .supports = block_gemm_support,
+                                                                        .launch = launch,
+                                                                        .describe = describe,
+                                                                        .emit = emit_block_gemm,
+                                                                        .can_shrink = can_shrink,
+                                                                        .speed = speed,
+                                                                        .prepack_key = prepack_key,
+                                                                        .prepacked_bytes = prepacked_bytes,
+                                                                        .prepack = prepack};
 
 }  // namespace
 

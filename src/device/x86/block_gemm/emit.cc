@@ -260,12 +260,12 @@ class BlockTile {
   Values rows_of_w_;
 };
 
-using A = BlockGemmArgs;
+using A = X86BlockGemmArgs;
 static_assert(shares_epilogue<&A::m, &A::epilogue>());
 
 class BlockGemmKernel {
  public:
-  BlockGemmKernel(X86Emitter& e, const BlockGemmPlan& plan, const std::string& symbol, int shrink)
+  BlockGemmKernel(X86Emitter& e, const X86BlockGemmPlan& plan, const std::string& symbol, int shrink)
       : e_(e), plan_(plan), s_(block_gemm_shape(plan, e.target, shrink)), tile_shape_(s_.tile_shape()) {
     const bool any = shrink > 0 || plan.tallest == 0;
     for (int rows = any ? 1 : plan.shortest; rows <= (any ? s_.rows : plan.tallest); ++rows)
@@ -398,7 +398,7 @@ class BlockGemmKernel {
   }
 
   X86Emitter& e_;
-  const BlockGemmPlan& plan_;
+  const X86BlockGemmPlan& plan_;
   const BlockGemmShape s_;
   const GemmShape tile_shape_;
   TilesByHeight tiles_, products_;  // by vectors, and by tile registers
@@ -411,7 +411,7 @@ class BlockGemmKernel {
 
 }  // namespace
 
-void emit_block_gemm(X86Emitter& e, const BlockGemmPlan& plan, const std::string& symbol, int shrink) {
+void emit_block_gemm(X86Emitter& e, const X86BlockGemmPlan& plan, const std::string& symbol, int shrink) {
   BlockGemmKernel(e, plan, symbol, shrink).body();
 }
 

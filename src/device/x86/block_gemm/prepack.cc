@@ -120,18 +120,19 @@ class Columns {
 
 }  // namespace
 
-std::string prepack_key(const BlockGemmPlan& plan, const X86Target& target) {
+std::string prepack_key(const X86BlockGemmPlan& plan, const X86Target& target) {
   const BlockGemmShape s = block_gemm_shape(plan, target);
   return fmt::format("{}x{} {} blocks of {} lanes {} vectors {}", plan.n, plan.k, plan.w_format, s.blocks.length,
                      s.lanes, s.vectors);
 }
 
-int64_t prepacked_bytes(const BlockGemmPlan& plan, const X86Target& target) {
+int64_t prepacked_bytes(const X86BlockGemmPlan& plan, const X86Target& target) {
   const BlockGemmShape s = block_gemm_shape(plan, target);
   return s.panels() * s.panel_bytes();
 }
 
-void prepack(const BlockGemmPlan& plan, const X86Target& target, const Tensor& weights, int threads, std::byte* out) {
+void prepack(const X86BlockGemmPlan& plan, const X86Target& target, const Tensor& weights, int threads,
+             std::byte* out) {
   CHECK(weights.shape() == (std::vector<int64_t>{plan.n, plan.k}) && weights.is_packed());
   CHECK(to_string(*weights.format()) == plan.w_format, "{}", plan.w_format);
   const BlockGemmShape s = block_gemm_shape(plan, target);

@@ -54,7 +54,7 @@ int64_t BlockGemmShape::scratch_bytes(int64_t rows) const {
   return rows * (a_row_bytes() + tile_row_bytes() + row_bytes()) + tile_shape().unpacked_bytes();
 }
 
-BlockGemmShape block_gemm_shape(const BlockGemmPlan& plan, const X86Target& target, int shrink) {
+BlockGemmShape block_gemm_shape(const X86BlockGemmPlan& plan, const X86Target& target, int shrink) {
   const Format w = parse_format(plan.w_format);
   const std::optional<Format> x = plan.x_format.empty() ? std::nullopt : std::optional(parse_format(plan.x_format));
   BlockGemmShape s;
@@ -74,7 +74,7 @@ BlockGemmShape block_gemm_shape(const BlockGemmPlan& plan, const X86Target& targ
   return s;
 }
 
-Support block_gemm_support(const BlockGemmPlan& plan, const X86Target&) {
+Support block_gemm_support(const X86BlockGemmPlan& plan, const X86Target&) {
   if (plan.n < 1 || plan.k < 1) return {"a product without elements"};
   if (plan.results.empty() ||
       plan.results.size() + plan.operands.size() + 3 > std::tuple_size_v<decltype(KernelArgs::pointers)>)

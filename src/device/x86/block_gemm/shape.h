@@ -23,8 +23,8 @@
 
 #include <vector>
 
+#include "device/x86/block_gemm/plan.h"
 #include "device/x86/gemm/shape.h"
-#include "kernels/block_gemm/plan.h"
 #include "ops/block_products.h"
 
 namespace hone {
@@ -69,13 +69,13 @@ struct BlockGemmShape {
 // is subnormal or infinite.
 constexpr int kPlainPower = 50;
 
-BlockGemmShape block_gemm_shape(const BlockGemmPlan& plan, const X86Target& target, int shrink = 0);
-Support block_gemm_support(const BlockGemmPlan& plan, const X86Target& target);
+BlockGemmShape block_gemm_shape(const X86BlockGemmPlan& plan, const X86Target& target, int shrink = 0);
+Support block_gemm_support(const X86BlockGemmPlan& plan, const X86Target& target);
 
-std::string prepack_key(const BlockGemmPlan& plan, const X86Target& target);
-int64_t prepacked_bytes(const BlockGemmPlan& plan, const X86Target& target);
-void prepack(const BlockGemmPlan& plan, const X86Target& target, const Tensor& weights, int threads, std::byte* out);
+std::string prepack_key(const X86BlockGemmPlan& plan, const X86Target& target);
+int64_t prepacked_bytes(const X86BlockGemmPlan& plan, const X86Target& target);
+void prepack(const X86BlockGemmPlan& plan, const X86Target& target, const Tensor& weights, int threads, std::byte* out);
 
-void emit_block_gemm(X86Emitter& e, const BlockGemmPlan& plan, const std::string& symbol, int shrink);
+void emit_block_gemm(X86Emitter& e, const X86BlockGemmPlan& plan, const std::string& symbol, int shrink);
 
 }  // namespace hone

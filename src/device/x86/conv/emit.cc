@@ -6,6 +6,7 @@
 #include "device/x86/amx/pending_strip.h"
 #include "device/x86/amx/tile_product.h"
 #include "device/x86/amx/tile_registers.h"
+#include "device/x86/conv/plan.h"
 #include "device/x86/conv/shape.h"
 #include "device/x86/conv/winograd_shape.h"
 #include "device/x86/copy.h"
@@ -16,7 +17,6 @@
 #include "device/x86/strips.h"
 #include "device/x86/tile.h"
 #include "device/x86/winograd.h"
-#include "kernels/conv/plan.h"
 
 namespace hone {
 namespace {
@@ -28,7 +28,7 @@ static_assert(shares_epilogue<&A::rows, &A::epilogue>());
 
 class ConvKernel {
  public:
-  ConvKernel(X86Emitter& e, const ConvPlan& plan, const std::string& symbol, int shrink)
+  ConvKernel(X86Emitter& e, const X86ConvPlan& plan, const std::string& symbol, int shrink)
       : e_(e),
         plan_(plan),
         w_(plan.window),
@@ -507,7 +507,7 @@ class ConvKernel {
   }
 
   X86Emitter& e_;
-  const ConvPlan& plan_;
+  const X86ConvPlan& plan_;
   const PlaneWindow& w_;
   const std::string symbol_;
   const int shrink_;
@@ -532,8 +532,8 @@ class ConvKernel {
 
 }  // namespace
 
-void emit_conv(X86Emitter& e, const ConvPlan& plan, const std::string& symbol, int shrink) {
-  if (plan.method == ConvPlan::Method::direct) ConvKernel(e, plan, symbol, shrink).emit();
+void emit_conv(X86Emitter& e, const X86ConvPlan& plan, const std::string& symbol, int shrink) {
+  if (plan.method == X86ConvPlan::Method::direct) ConvKernel(e, plan, symbol, shrink).emit();
   else emit_winograd(e, plan, symbol, shrink);
 }
 

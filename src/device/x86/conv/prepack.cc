@@ -19,7 +19,7 @@ namespace {
 int64_t row_bytes(const Tensor& weights) { return weights.bytes() / weights.dim(0); }
 
 // Panels [panel, product].
-void prepack_winograd(const ConvPlan& plan, const X86Target& target, const Tensor& weights, int threads,
+void prepack_winograd(const X86ConvPlan& plan, const X86Target& target, const Tensor& weights, int threads,
                       std::byte* out) {
   const WinogradShape shape = winograd_shape(plan, target);
   const WeightSteps steps = weight_steps(plan, weights.shape());
@@ -36,7 +36,7 @@ void prepack_winograd(const ConvPlan& plan, const X86Target& target, const Tenso
 // columns is followed by zeros up to `room`.
 class Rows {
  public:
-  Rows(const ConvPlan& plan, const X86Target& target, const Tensor& weights, int64_t k)
+  Rows(const X86ConvPlan& plan, const X86Target& target, const Tensor& weights, int64_t k)
       : plan_(plan), steps_(weight_steps(plan, weights.shape())), dtype_(weights.dtype()), k_(k) {
     const int64_t segment = conv_shape(plan, target).segment, room = k / (plan.product.k / segment);
     for (int64_t tap = 0; tap < plan.window.taps(); ++tap) {
@@ -84,7 +84,7 @@ class Rows {
                         from + (c * steps_.channel + o * steps_.output + tap * steps_.tap) * kBytes, kBytes);
   }
 
-  const ConvPlan& plan_;
+  const X86ConvPlan& plan_;
   WeightSteps steps_;
   DType dtype_;
   int64_t k_;                     // with zeros
@@ -92,9 +92,10 @@ class Rows {
 };
 
 // Panels of rows that are made piece by piece: no whole copy of the weights exists.
-void prepack_pieces(const ConvPlan& plan, const X86Target& target, const Tensor& weights, int threads, std::byte* out) {
+void prepack_pieces(const X86ConvPlan& plan, const X86Target& target, const Tensor& weights, int threads,
+                    std::byte* out) {
   constexpr int64_t kPiece = 1 << 20;  // bytes of such rows, of one thread; a panel is at most some MB
-  const GemmPlan product = laid_out_product(plan, target);
+  const X86GemmPlan product = laid_out_product(plan, target);
   const PanelLayout layout = panel_layout(product, target);
   const Rows rows(plan, target, weights, product.k);
   const int64_t element = size_bytes(weights.dtype()), columns = layout.panel_columns(), panels = layout.panels(),
@@ -120,8 +121,9 @@ void prepack_pieces(const ConvPlan& plan, const X86Target& target, const Tensor&
 }
 
 // Of a matrix whose rows are the product's.
-void prepack_matrix(const ConvPlan& plan, const X86Target& target, const Tensor& weights, int threads, std::byte* out) {
-  const GemmPlan product = laid_out_product(plan, target);
+void prepack_matrix(const X86ConvPlan& plan, const X86Target& target, const Tensor& weights, int threads,
+                    std::byte* out) {
+  const X86GemmPlan product = laid_out_product(plan, target);
   if (plan.groups == 1 && product.k == plan.product.k) return prepack(product, target, weights, threads, out);
   CHECK(weights.is_packed());
   const PanelLayout s = panel_layout(product, target);
@@ -132,8 +134,8 @@ void prepack_matrix(const ConvPlan& plan, const X86Target& target, const Tensor&
 
 }  // namespace
 
-std::string prepack_key(const ConvPlan& plan, const X86Target& target) {
-  if (plan.method != ConvPlan::Method::direct)
+std::string prepack_key(const X86ConvPlan& plan, const X86Target& target) {
+  if (plan.method != X86ConvPlan::Method::direct)
     return fmt::format("{} winograd {} planes {}{}", prepack_key(winograd_product(plan), target),
                        winograd_shape(plan, target).w->piece, plan.planes, plan.turned ? " turned" : "");
   const ConvShape shape = conv_shape(plan, target);
@@ -142,17 +144,17 @@ std::string prepack_key(const ConvPlan& plan, const X86Target& target) {
                      shape.gemm.panel() == PanelType::pairs ? "pairs" : "singles", plan.turned ? " turned" : "");
 }
 
-int64_t prepacked_bytes(const ConvPlan& plan, const X86Target& target) {
-  if (plan.method == ConvPlan::Method::direct)
+int64_t prepacked_bytes(const X86ConvPlan& plan, const X86Target& target) {
+  if (plan.method == X86ConvPlan::Method::direct)
     return plan.groups * prepacked_bytes(laid_out_product(plan, target), target);
   const WinogradShape shape = winograd_shape(plan, target);
   return shape.gemm.panels() * shape.w->products() * shape.gemm.panel_bytes();
 }
 
-void prepack(const ConvPlan& plan, const X86Target& target, const Tensor& weights, int threads, std::byte* out) {
+void prepack(const X86ConvPlan& plan, const X86Target& target, const Tensor& weights, int threads, std::byte* out) {
   const std::vector<int64_t> matrix{plan.groups * plan.product.n, plan.product.k};
   CHECK(weights.elements() == matrix[0] * matrix[1], "weights of {}", to_string(weights.type()));
-  if (plan.method != ConvPlan::Method::direct) return prepack_winograd(plan, target, weights, threads, out);
+  if (plan.method != X86ConvPlan::Method::direct) return prepack_winograd(plan, target, weights, threads, out);
   const bool is_matrix = weights.shape().size() == 2;
   if (weights.is_packed())
     return prepack_matrix(plan, target, is_matrix ? weights : *weight_matrix(weights), threads, out);

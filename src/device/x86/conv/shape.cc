@@ -16,10 +16,10 @@ constexpr int64_t kLongestSpread = 16 * kTileStepBytes;
 
 // Codes are always copied, as what multiplies them wants them: bytes or words. Spread runs are multiplied in place of
 // those of a line.
-void choose_place_of_x(ConvShape& s, const ConvPlan& plan, const X86Target& target) {
+void choose_place_of_x(ConvShape& s, const X86ConvPlan& plan, const X86Target& target) {
   const PlaneWindow& w = plan.window;
   const bool codes = plan.product.multiplies_codes();
-  const bool tiles = plan.product.by_tiles;
+  const bool tiles = plan.by_tiles;
   const int64_t element = !codes                        ? size_bytes(plan.product.a)
                           : tiles || target.byte_unit() ? 1
                                                         : 2,
@@ -118,11 +118,11 @@ int64_t cost_of_strips(int64_t pixels, int most) {
 }  // namespace
 
 // At least a tenth of the products must be saved.
-bool skips_padding(const ConvPlan& plan, const X86Target& target) {
+bool skips_padding(const X86ConvPlan& plan, const X86Target& target) {
   const PlaneWindow& w = plan.window;
-  const bool can = plan.method == ConvPlan::Method::direct && plan.leaves_plane && w.dilation_x > 1 &&
-                   w.kernel_width > 1 && !plan.product.multiplies_codes() && !plan.has_x_zero &&
-                   !plan.product.by_tiles && w.out_height > 0 && w.out_width > 0;
+  const bool can = plan.method == X86ConvPlan::Method::direct && plan.leaves_plane && w.dilation_x > 1 &&
+                   w.kernel_width > 1 && !plan.product.multiplies_codes() && !plan.has_x_zero && !plan.by_tiles &&
+                   w.out_height > 0 && w.out_width > 0;
   if (!can) return false;
   const GemmShape gemm = panel_shape(laid_out_product(plan, target), target);
   const Strip usual = strip_of(gemm, w.out_height, w.out_width);
@@ -140,9 +140,9 @@ int64_t pixels_of_line(const PlaneWindow& w) {
 
 int64_t ConvShape::panel_rows_of_window_row() const { return segments_x * gemm.rows_of(gemm.panel(), segment); }
 
-ConvPlan on_plane_of(const ConvPlan& plan, const WindowSizes& sizes) {
+X86ConvPlan on_plane_of(const X86ConvPlan& plan, const WindowSizes& sizes) {
   if (!plan.any_plane) return plan;
-  ConvPlan placed = plan;
+  X86ConvPlan placed = plan;
   placed.window = on_plane_of(plan.window, sizes);
   placed.any_plane = false;
   return placed;
@@ -158,7 +158,7 @@ void write_derived(const ConvShape& shape, KernelArgs& args) {
 }
 
 // All strips of planes up to a width from which on all have one of two heights.
-std::set<ConvTile> tiles_of_any_plane(const ConvPlan& plan, const X86Target& target, int shrink) {
+std::set<ConvTile> tiles_of_any_plane(const X86ConvPlan& plan, const X86Target& target, int shrink) {
   const GemmShape gemm = conv_shape(plan, target).gemm;
   const int most = gemm.rows, shrunk = std::max(1, most - shrink);
   std::set<ConvTile> tiles;
@@ -179,13 +179,15 @@ std::set<ConvTile> tiles_of_any_plane(const ConvPlan& plan, const X86Target& tar
   return tiles;
 }
 
-Support conv_support(const ConvPlan& plan, const X86Target& target) {
-  if (plan.method != ConvPlan::Method::direct)
+Support conv_support(const X86ConvPlan& plan, const X86Target& target) {
+  if (plan.method != X86ConvPlan::Method::direct)
     if (Support r = winograd_support(plan); !r.supported()) return r;
-  if (plan.inside_only && (!plan.any_plane || plan.method != ConvPlan::Method::direct || plan.window.dilation_x == 1))
+  if (plan.inside_only &&
+      (!plan.any_plane || plan.method != X86ConvPlan::Method::direct || plan.window.dilation_x == 1))
     return {"taps inside the plane alone, but for large dilation on any plane"};
   if (plan.product.multiplies_codes()) {
-    if (plan.method != ConvPlan::Method::direct || plan.turned) return {"codes by another method than the sum itself"};
+    if (plan.method != X86ConvPlan::Method::direct || plan.turned)
+      return {"codes by another method than the sum itself"};
     if (plan.any_plane) return {"codes on any plane"};
     if (plan.channels % 4 != 0) return {fmt::format("codes of {} channels, which share lanes of four", plan.channels)};
   } else if (plan.has_x_zero) {
@@ -194,17 +196,17 @@ Support conv_support(const ConvPlan& plan, const X86Target& target) {
   return gemm_support(plan.product, target);
 }
 
-GemmPlan laid_out_product(const ConvPlan& plan, const X86Target& target) {
+X86GemmPlan laid_out_product(const X86ConvPlan& plan, const X86Target& target) {
   ConvShape s;
   choose_place_of_x(s, plan, target);
-  GemmPlan product = plan.product;
+  X86GemmPlan product{plan.product, plan.by_tiles};
   const bool pairs = panel_shape(product, target).panel() == PanelType::pairs;
   if (s.spreads) product.k = product.k / s.segment * (s.run_bytes / size_bytes(product.a));
   else if (product.w_format.empty() && pairs && s.segment % 2 != 0) product.k = product.k / s.segment * (s.segment + 1);
   return product;
 }
 
-ConvShape conv_shape(const ConvPlan& plan, const X86Target& target, int shrink) {
+ConvShape conv_shape(const X86ConvPlan& plan, const X86Target& target, int shrink) {
   ConvShape s;
   choose_place_of_x(s, plan, target);
   s.gemm = panel_shape(laid_out_product(plan, target), target);

@@ -17,8 +17,8 @@
 
 #include <set>
 
+#include "device/x86/conv/plan.h"
 #include "device/x86/gemm/shape.h"
-#include "kernels/conv/plan.h"
 
 namespace hone {
 
@@ -55,12 +55,12 @@ struct ConvShape {
   int64_t panel_rows_of_window_row() const;  // panel rows that one row of the window takes
 };
 
-Support conv_support(const ConvPlan& plan, const X86Target& target);
+Support conv_support(const X86ConvPlan& plan, const X86Target& target);
 // Whether a direct one, placed on a plane, is to be `inside_only` there: a rule of its sizes.
-bool skips_padding(const ConvPlan& plan, const X86Target& target);
-ConvShape conv_shape(const ConvPlan& plan, const X86Target& target, int shrink = 0);
+bool skips_padding(const X86ConvPlan& plan, const X86Target& target);
+ConvShape conv_shape(const X86ConvPlan& plan, const X86Target& target, int shrink = 0);
 // A plan for any plane placed on that of a call; any other plan as it is.
-ConvPlan on_plane_of(const ConvPlan& plan, const WindowSizes& sizes);
+X86ConvPlan on_plane_of(const X86ConvPlan& plan, const WindowSizes& sizes);
 // What launch() gives a kernel for any plane.
 void write_derived(const ConvShape& shape, KernelArgs& args);
 int64_t pixels_of_line(const PlaneWindow& window);  // that one row of the window's places sees
@@ -69,11 +69,11 @@ struct ConvTile {
   int rows, chains;
   auto operator<=>(const ConvTile&) const = default;
 };
-std::set<ConvTile> tiles_of_any_plane(const ConvPlan& plan, const X86Target& target, int shrink);
+std::set<ConvTile> tiles_of_any_plane(const X86ConvPlan& plan, const X86Target& target, int shrink);
 // The product with K as it is laid out: runs of an odd length end with a zero where bf16 pairs are multiplied, those
 // that are spread with as many as fill a step.
-GemmPlan laid_out_product(const ConvPlan& plan, const X86Target& target);
+X86GemmPlan laid_out_product(const X86ConvPlan& plan, const X86Target& target);
 
-void emit_conv(X86Emitter& e, const ConvPlan& plan, const std::string& symbol, int shrink);
+void emit_conv(X86Emitter& e, const X86ConvPlan& plan, const std::string& symbol, int shrink);
 
 }  // namespace hone

@@ -13,7 +13,7 @@ constexpr int64_t kBlockBytes = 640 << 10;
 // Fewer pieces would stream the transformed weights, four times the plain ones, for too little arithmetic.
 constexpr int64_t kFewestPieces = 16;
 
-int64_t piece_of(ConvPlan::Method method) { return method == ConvPlan::Method::winograd2 ? 2 : 4; }
+int64_t piece_of(X86ConvPlan::Method method) { return method == X86ConvPlan::Method::winograd2 ? 2 : 4; }
 
 // Products in a cycle: one vector, times the rate of the unit that is used.
 double products_per_cycle(const GemmShape& shape, const X86Target& target) {
@@ -22,9 +22,9 @@ double products_per_cycle(const GemmShape& shape, const X86Target& target) {
   return shape.lanes * unit->rate;
 }
 
-double direct_cycles(const ConvPlan& plan, const X86Target& target, int64_t images) {
+double direct_cycles(const X86ConvPlan& plan, const X86Target& target, int64_t images) {
   const PlaneWindow& w = plan.window;
-  const GemmPlan product = laid_out_product(plan, target);
+  const X86GemmPlan product = laid_out_product(plan, target);
   const GemmShape shape = panel_shape(product, target);
   const int64_t columns = round_up(plan.product.n, shape.lanes);
   return static_cast<double>(images * w.out_height * w.out_width * product.k * columns) /
@@ -35,7 +35,7 @@ double direct_cycles(const ConvPlan& plan, const X86Target& target, int64_t imag
 // a weight of each tap).
 constexpr double kCyclesOfWeight = 2;
 
-double winograd_cycles(const ConvPlan& plan, const X86Target& target, int64_t images, bool once) {
+double winograd_cycles(const X86ConvPlan& plan, const X86Target& target, int64_t images, bool once) {
   const WinogradShape s = winograd_shape(plan, target);
   const int64_t blocks = ceil_div(images * s.pieces(), s.block_pieces), lanes = s.gemm.lanes;
   const int64_t rows = images * s.pieces(), columns = s.gemm.panels() * s.gemm.panel_columns();
@@ -65,13 +65,13 @@ void write_derived(const WinogradShape& shape, KernelArgs& args) {
   write_args(derived, args);
 }
 
-GemmPlan winograd_product(const ConvPlan& plan) {
-  GemmPlan product = plan.product;
+X86GemmPlan winograd_product(const X86ConvPlan& plan) {
+  X86GemmPlan product{plan.product};
   product.k = plan.channels;
   return product;
 }
 
-WinogradShape winograd_shape(const ConvPlan& plan, const X86Target& target, int shrink) {
+WinogradShape winograd_shape(const X86ConvPlan& plan, const X86Target& target, int shrink) {
   WinogradShape s;
   s.w = &winograd(piece_of(plan.method));
   s.gemm = panel_shape(winograd_product(plan), target);
@@ -89,33 +89,33 @@ WinogradShape winograd_shape(const ConvPlan& plan, const X86Target& target, int 
   return s;
 }
 
-Support winograd_support(const ConvPlan& plan) {
+Support winograd_support(const X86ConvPlan& plan) {
   const PlaneWindow& w = plan.window;
   if (w.kernel_height != 3 || w.kernel_width != 3 || w.stride_y != 1 || w.stride_x != 1 || w.dilation_y != 1 ||
       w.dilation_x != 1)
     return {"its window is not 3x3 of stride 1"};
   if (plan.groups > 1) return {"it has groups"};
   if (plan.product.a != plan.product.w) return {"x and weights of different element types"};
-  if (plan.product.a == DType::bf16 && plan.method == ConvPlan::Method::winograd4)
+  if (plan.product.a == DType::bf16 && plan.method == X86ConvPlan::Method::winograd4)
     return {"pieces of 4x4 in bf16 would be off by five times as much as the plain sum"};
   if (!plan.product.w_format.empty()) return {"transformed weights would not be packed any more"};
   return {};
 }
 
-std::string_view to_string(ConvPlan::Method method) {
+std::string_view to_string(X86ConvPlan::Method method) {
   constexpr std::string_view kNames[] = {"direct", "winograd2", "winograd4"};
   return kNames[static_cast<size_t>(method)];
 }
 
-MethodChoice choose_method(const ConvPlan& plan, const X86Target& target, int64_t images, bool no_winograd, bool once) {
-  ConvPlan candidate = plan;
+MethodChoice choose_method(const X86ConvPlan& plan, const X86Target& target, int64_t images, bool no_winograd,
+                           bool once) {
+  X86ConvPlan candidate = plan;
   MethodChoice choice;
   // A tenth in favour of the exact sum.
   const double direct = 0.9 * direct_cycles(candidate, target, images);
   double least = direct;
-  std::vector<std::pair<ConvPlan::Method, double>> possible{{ConvPlan::Method::direct, direct}};
-  candidate.product.by_tiles = false;  // of the others vectors multiply the transformed
-  for (ConvPlan::Method method : {ConvPlan::Method::winograd2, ConvPlan::Method::winograd4}) {
+  std::vector<std::pair<X86ConvPlan::Method, double>> possible{{X86ConvPlan::Method::direct, direct}};
+  for (X86ConvPlan::Method method : {X86ConvPlan::Method::winograd2, X86ConvPlan::Method::winograd4}) {
     candidate.method = method;
     Support support = winograd_support(candidate);
     if (support.supported() && no_winograd) support = {"its rounding errors are larger, and exact sums are asked for"};

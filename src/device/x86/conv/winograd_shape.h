@@ -10,9 +10,9 @@
 #include <string_view>
 #include <vector>
 
+#include "device/x86/conv/plan.h"
 #include "device/x86/conv/winograd.h"
 #include "device/x86/gemm/shape.h"
-#include "kernels/conv/plan.h"
 
 namespace hone {
 
@@ -39,18 +39,18 @@ struct WinogradShape {
   int64_t scratch_bytes() const { return w->products() * (data_plane + sums_plane) + patch_bytes + result_bytes; }
 };
 
-WinogradShape winograd_shape(const ConvPlan& plan, const X86Target& target, int shrink = 0);
+WinogradShape winograd_shape(const X86ConvPlan& plan, const X86Target& target, int shrink = 0);
 void write_derived(const WinogradShape& shape, KernelArgs& args);
-GemmPlan winograd_product(const ConvPlan& plan);  // one of the matrix products
-Support winograd_support(const ConvPlan& plan);
+X86GemmPlan winograd_product(const X86ConvPlan& plan);  // one of the matrix products, by vectors
+Support winograd_support(const X86ConvPlan& plan);
 struct MethodChoice {
-  ConvPlan::Method method = ConvPlan::Method::direct;
+  X86ConvPlan::Method method = X86ConvPlan::Method::direct;
   std::vector<std::string> refused;  // the others, each with the reason against it
 };
 // The method that is expected to be fastest for that many images, by a fixed rule; `exact`: the sum as it is written;
 // `once`: weights are laid out once, not in each run.
-MethodChoice choose_method(const ConvPlan& plan, const X86Target& target, int64_t images, bool no_winograd = false,
+MethodChoice choose_method(const X86ConvPlan& plan, const X86Target& target, int64_t images, bool no_winograd = false,
                            bool once = true);
-std::string_view to_string(ConvPlan::Method method);
+std::string_view to_string(X86ConvPlan::Method method);
 
 }  // namespace hone

@@ -13,7 +13,7 @@ namespace {
 
 constexpr size_t kShared = place_of<&ConvWeightGradientArgs::parts>;
 
-Support supports(const ConvWeightGradientPlan& plan, const X86Target&) {
+Support supports(const X86ConvWeightGradientPlan& plan, const X86Target&) {
   constexpr int64_t kMostTaps = 4096;  // a scratch of some MB
   if (plan.window.taps() < 1 || plan.window.taps() > kMostTaps)
     return {fmt::format("a window of {} taps; at most {}", plan.window.taps(), kMostTaps)};
@@ -23,13 +23,13 @@ Support supports(const ConvWeightGradientPlan& plan, const X86Target&) {
   return {};
 }
 
-Launch launch(const ConvWeightGradientPlan& plan, const X86Target& target, PlaceBlockArgs& args) {
+Launch launch(const X86ConvWeightGradientPlan& plan, const X86Target& target, PlaceBlockArgs& args) {
   if (plan.elements() == 0) return {};
   const PlaceBlocks blocks = place_blocks(plan, target, args);
   args.block_images = blocks.images, args.block_rows = blocks.rows;
   args.block_columns = blocks.columns, args.part_count = blocks.parts;
   // What a part adds to an element takes about 0.1 ns.
-  if (plan.task == ConvWeightGradientPlan::Task::join)
+  if (plan.task == X86ConvWeightGradientPlan::Task::join)
     return {blocks.parts > 1 ? plan.elements() : 0, std::max<int64_t>(4096, 200'000 / blocks.parts)};
   const WeightGradientShape s = weight_gradient_shape(plan, target);
   const int64_t panels = s.depthwise ? s.block_outputs : s.block_channels;
@@ -39,43 +39,45 @@ Launch launch(const ConvWeightGradientPlan& plan, const X86Target& target, Place
                            round_up(blocks.seen * panels * 4, 64)};
 }
 
-std::string describe(const ConvWeightGradientPlan& plan, const X86Target& target) {
-  if (plan.task == ConvWeightGradientPlan::Task::join) return "the sum of the parts";
+std::string describe(const X86ConvWeightGradientPlan& plan, const X86Target& target) {
+  if (plan.task == X86ConvWeightGradientPlan::Task::join) return "the sum of the parts";
   const WeightGradientShape s = weight_gradient_shape(plan, target);
   return fmt::format("{}x{}: tile {}x{}{}, blocks of {} outputs and {} channels, up to {} parts",
                      plan.window.kernel_height, plan.window.kernel_width, s.depthwise ? 1 : s.rows, s.columns(),
                      s.dot ? " of bf16 dot products" : "", s.block_outputs, s.block_channels, most_parts(plan, target));
 }
 
-bool can_shrink(const ConvWeightGradientPlan& plan, const X86Target& target, int shrink) {
+bool can_shrink(const X86ConvWeightGradientPlan& plan, const X86Target& target, int shrink) {
   return weight_gradient_shape(plan, target, shrink).rows < weight_gradient_shape(plan, target, shrink - 1).rows;
 }
 
-KernelSpeed speed(const ConvWeightGradientPlan&, const X86Target&) { return {0.95, 0.1}; }
+KernelSpeed speed(const X86ConvWeightGradientPlan&, const X86Target&) { return {0.95, 0.1}; }
 
 // With a second step where the places may fall into parts.
 Support adapt(const X86Device& device, const Lowering&, Prepared& prepared) {
-  ConvWeightGradientPlan plan = prepared.step().plan->get<ConvWeightGradientPlan>();
+  X86ConvWeightGradientPlan plan{prepared.step().plan->get<ConvWeightGradientPlan>()};
+  prepared.step().plan = plan;
   const int64_t parts = most_parts(plan, device.target());
   if (parts <= 1) return {};
   StepDraft& sum = prepared.step();
   sum.shared_bytes = parts * plan.elements() * 4;
   sum.pointers[kShared].plane = Plane::shared;
   StepDraft join = sum;
-  plan.task = ConvWeightGradientPlan::Task::join;
+  plan.task = X86ConvWeightGradientPlan::Task::join;
   join.plan = plan;
   for (size_t unread = 0; unread < kShared; ++unread) join.pointers[unread] = {};
   prepared.steps.push_back(std::move(join));
   return {};
 }
 
-constexpr X86KernelClass<ConvWeightGradientPlan, PlaceBlockArgs> kConvWeightGradient{.adapt = adapt,
-                                                                                     .supports = supports,
-                                                                                     .launch = launch,
-                                                                                     .describe = describe,
-                                                                                     .emit = emit_conv_weight_gradient,
-                                                                                     .can_shrink = can_shrink,
-                                                                                     .speed = speed};
+constexpr X86KernelClass<X86ConvWeightGradientPlan, PlaceBlockArgs> kConvWeightGradient{
+    .adapt = adapt,
+    .supports = supports,
+    .launch = launch,
+    .describe = describe,
+    .emit = emit_conv_weight_gradient,
+    .can_shrink = can_shrink,
+    .speed = speed};
 
 }  // namespace
 

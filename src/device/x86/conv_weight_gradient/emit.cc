@@ -30,7 +30,7 @@ struct Axis {
 
 class ConvWeightGradientKernel {
  public:
-  ConvWeightGradientKernel(X86Emitter& e, const ConvWeightGradientPlan& plan, const std::string& symbol, int shrink)
+  ConvWeightGradientKernel(X86Emitter& e, const X86ConvWeightGradientPlan& plan, const std::string& symbol, int shrink)
       : e_(e),
         plan_(plan),
         w_(plan.window),
@@ -412,7 +412,7 @@ class ConvWeightGradientKernel {
   }
 
   X86Emitter& e_;
-  const ConvWeightGradientPlan& plan_;
+  const X86ConvWeightGradientPlan& plan_;
   const PlaneWindow& w_;
   const std::string symbol_;
   const WeightGradientShape s_;
@@ -427,7 +427,7 @@ class ConvWeightGradientKernel {
 };
 
 // Elements [begin, end) of dW, the parts in order.
-void emit_join(X86Emitter& e, const ConvWeightGradientPlan& plan, const std::string& symbol) {
+void emit_join(X86Emitter& e, const X86ConvWeightGradientPlan& plan, const std::string& symbol) {
   const KernelFrame frame = e.begin_kernel(symbol);
   Value *parts = e.pointer<&A::parts>(frame), *out = e.pointer<&A::dw>(frame);
   Value* more = e.b.CreateSub(e.size<&A::part_count>(frame), e.num(1));
@@ -447,9 +447,9 @@ void emit_join(X86Emitter& e, const ConvWeightGradientPlan& plan, const std::str
 
 }  // namespace
 
-void emit_conv_weight_gradient(X86Emitter& e, const ConvWeightGradientPlan& plan, const std::string& symbol,
+void emit_conv_weight_gradient(X86Emitter& e, const X86ConvWeightGradientPlan& plan, const std::string& symbol,
                                int shrink) {
-  if (plan.task == ConvWeightGradientPlan::Task::join) emit_join(e, plan, symbol);
+  if (plan.task == X86ConvWeightGradientPlan::Task::join) emit_join(e, plan, symbol);
   else ConvWeightGradientKernel(e, plan, symbol, shrink).emit();
 }
 

@@ -41,7 +41,7 @@ int64_t WeightGradientShape::sums_bytes(int64_t taps) const {
   return (block_panels() * sum_rows(taps) + lanes) * columns() * 4;
 }
 
-WeightGradientShape weight_gradient_shape(const ConvWeightGradientPlan& plan, const X86Target& target, int shrink) {
+WeightGradientShape weight_gradient_shape(const X86ConvWeightGradientPlan& plan, const X86Target& target, int shrink) {
   WeightGradientShape s;
   s.lanes = target.lanes();
   s.depthwise = plan.channels == 1 && plan.outputs == 1;
@@ -60,11 +60,11 @@ WeightGradientShape weight_gradient_shape(const ConvWeightGradientPlan& plan, co
   return s;
 }
 
-int64_t most_parts(const ConvWeightGradientPlan& plan, const X86Target& target) {
+int64_t most_parts(const X86ConvWeightGradientPlan& plan, const X86Target& target) {
   return ceil_div(kItems, weight_gradient_shape(plan, target).items_of_part());
 }
 
-PlaceBlocks place_blocks(const ConvWeightGradientPlan& plan, const X86Target& target,
+PlaceBlocks place_blocks(const X86ConvWeightGradientPlan& plan, const X86Target& target,
                          const ConvWeightGradientArgs& args) {
   const PlaneWindow w = on_plane_of(plan.window, args.window);
   const int64_t images = args.images;

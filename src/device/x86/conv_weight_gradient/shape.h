@@ -8,22 +8,12 @@
 // Bits depend on the blocks and parts of the places, which follow from the sizes alone.
 #pragma once
 
+#include "device/x86/conv_weight_gradient/plan.h"
 #include "device/x86/target.h"
-#include "kernels/conv_weight_gradient/plan.h"
 
 namespace hone {
 
 class X86Emitter;
-
-// With what launch() derives from the sizes: places of a block, and into how many parts blocks fall.
-struct PlaceBlockArgs : ConvWeightGradientArgs {
-  int64_t block_images = 0, block_rows = 0, block_columns = 0, part_count = 0;
-  static constexpr auto places() {
-    using A = PlaceBlockArgs;
-    return std::tuple_cat(ConvWeightGradientArgs::places(), std::tuple(SizesFrom{32}, &A::block_images, &A::block_rows,
-                                                                       &A::block_columns, &A::part_count));
-  }
-};
 
 struct WeightGradientShape {
   int lanes = 0, vectors = 0, rows = 0;  // of a tile
@@ -45,10 +35,11 @@ struct WeightGradientShape {
   int64_t sum_rows(int64_t taps) const;  // of sums, of a panel of outputs
   int64_t sums_bytes(int64_t taps) const;
 };
-WeightGradientShape weight_gradient_shape(const ConvWeightGradientPlan& plan, const X86Target& target, int shrink = 0);
+WeightGradientShape weight_gradient_shape(const X86ConvWeightGradientPlan& plan, const X86Target& target,
+                                          int shrink = 0);
 
 // The most parts that there are for any sizes.
-int64_t most_parts(const ConvWeightGradientPlan& plan, const X86Target& target);
+int64_t most_parts(const X86ConvWeightGradientPlan& plan, const X86Target& target);
 
 // Blocks of places, for the sizes of a call.
 struct PlaceBlocks {
@@ -57,10 +48,10 @@ struct PlaceBlocks {
   int64_t seen = 0;  // pixels of x under a block, at most
   int64_t places() const { return images * rows * columns; }
 };
-PlaceBlocks place_blocks(const ConvWeightGradientPlan& plan, const X86Target& target,
+PlaceBlocks place_blocks(const X86ConvWeightGradientPlan& plan, const X86Target& target,
                          const ConvWeightGradientArgs& args);
 
-void emit_conv_weight_gradient(X86Emitter& e, const ConvWeightGradientPlan& plan, const std::string& symbol,
+void emit_conv_weight_gradient(X86Emitter& e, const X86ConvWeightGradientPlan& plan, const std::string& symbol,
                                int shrink);
 
 }  // namespace hone

@@ -29,7 +29,7 @@ class GemmCase {
   // Functions that cases share, by name.
   using Shared = std::map<std::string, Function*>;
 
-  GemmCase(X86Emitter& e, const GemmPlan& plan, const std::string& symbol, int64_t m, int shrink, Shared& functions)
+  GemmCase(X86Emitter& e, const X86GemmPlan& plan, const std::string& symbol, int64_t m, int shrink, Shared& functions)
       : e_(e),
         plan_(plan),
         symbol_(symbol),
@@ -168,7 +168,7 @@ class GemmCase {
     Value *row, *column, *result_offset, *batch;
   };
 
-  using A = GemmArgs;
+  using A = X86GemmArgs;
 
   // Number outer * inner + h.
   struct Batch {
@@ -433,7 +433,7 @@ class GemmCase {
   }
 
   X86Emitter& e_;
-  const GemmPlan& plan_;
+  const X86GemmPlan& plan_;
   const std::string symbol_;
   const int64_t m_case_;  // 0: any number
   const GemmShape shape_;
@@ -456,10 +456,10 @@ class GemmCase {
 
 }  // namespace
 
-void emit_gemm(X86Emitter& e, const GemmPlan& plan, const std::string& symbol, int shrink) {
+void emit_gemm(X86Emitter& e, const X86GemmPlan& plan, const std::string& symbol, int shrink) {
   GemmCase::Shared shared;
   std::vector<GemmCase> cases;
-  const GemmPlan::Rows& rows = plan.rows;
+  const X86GemmPlan::Rows& rows = plan.rows;
   const int64_t few = rows.most ? rows.most : kFewRows;
   int64_t m = rows.least;
   for (; m <= few && (rows.most || !multiplies_as_many(plan, e.target, m)); ++m)

@@ -14,9 +14,11 @@
 namespace hone {
 namespace {
 
+Support supports(const X86GemmPlan& plan, const X86Target& target) { return gemm_support(plan, target); }
+
 // About 20 us: 2 MFLOP at 100 GFLOP/s (tiles: eight times that, of codes sixteen), or 512 KB of weights at 25 GB/s
 // when there are few rows.
-Launch launch(const GemmPlan& plan, const X86Target& target, GemmArgs& args) {
+Launch launch(const X86GemmPlan& plan, const X86Target& target, X86GemmArgs& args) {
   const int64_t m = args.m;
   GemmShape s = gemm_shape(plan, target, gemm_case(m));
   if (plan.n == 0) s.n = args.n;
@@ -36,23 +38,23 @@ Launch launch(const GemmPlan& plan, const X86Target& target, GemmArgs& args) {
 }
 
 // Of all M that there is code for, but a few where there is no bound.
-GemmShape shape_of_most(const GemmPlan& plan, const X86Target& target) {
+GemmShape shape_of_most(const X86GemmPlan& plan, const X86Target& target) {
   return gemm_shape(plan, target, plan.rows.most ? plan.rows.least : 0);
 }
 
-std::string describe(const GemmPlan& plan, const X86Target& target) {
+std::string describe(const X86GemmPlan& plan, const X86Target& target) {
   const GemmShape s = shape_of_most(plan, target);
   const auto size = [](int64_t extent) { return extent ? std::to_string(extent) : std::string("any"); };
   return fmt::format("k {} n {}: tiles up to {}x{}{}, {}, {}", size(plan.k), size(plan.n), s.rows, s.panel_columns(),
                      plan.n ? fmt::format(", {} panels", s.panels()) : "", weights_of(plan, s), products_of(s));
 }
 
-bool can_shrink(const GemmPlan& plan, const X86Target& target, int shrink) {
+bool can_shrink(const X86GemmPlan& plan, const X86Target& target, int shrink) {
   const int64_t m = plan.rows.most;
   return gemm_shape(plan, target, m, shrink).rows < gemm_shape(plan, target, m, shrink - 1).rows;
 }
 
-KernelSpeed speed(const GemmPlan& plan, const X86Target& target) {
+KernelSpeed speed(const X86GemmPlan& plan, const X86Target& target) {
   const GemmShape s = shape_of_most(plan, target);
   return {0.98, 0.6 * used_columns(std::max<int64_t>(plan.n, 16)), s.unit};
 }
@@ -60,9 +62,8 @@ KernelSpeed speed(const GemmPlan& plan, const X86Target& target) {
 // Codes are decoded elsewhere for a few rows: two kernels, since seldom are both needed.
 Support adapt(const X86Device& device, const Lowering&, Prepared& prepared) {
   StepDraft& step = prepared.step();
-  GemmPlan plan = step.plan->get<GemmPlan>();
-  const int64_t m = plan.rows.most;  // 0: open
-  plan.rows = {};
+  X86GemmPlan plan{step.plan->get<GemmPlan>()};
+  const int64_t m = std::exchange(plan.m, 0);  // 0: open; `rows` says which there is code for
   plan.by_tiles = fits_tiles(plan, device.target());
   step.plan.reset();  // chosen by the sizes of a run
   const bool two = !plan.w_format.empty();
@@ -71,25 +72,25 @@ Support adapt(const X86Device& device, const Lowering&, Prepared& prepared) {
     if (Support r = fill(sizes, placed); !r.supported()) return r;
     const bool few = two && placed.args<GemmArgs>().m <= kFewRows;
     return plans.choose(few, device, placed, [&] {
-      GemmPlan chosen = plan;
+      X86GemmPlan chosen = plan;
       if (m > 0) chosen.rows = only_rows(plan, device.target(), m);
-      else if (two) chosen.rows = few ? GemmPlan::Rows{.most = kFewRows} : GemmPlan::Rows{.least = kFewRows + 1};
+      else if (two) chosen.rows = few ? X86GemmPlan::Rows{.most = kFewRows} : X86GemmPlan::Rows{.least = kFewRows + 1};
       return KernelPlan(chosen);
     });
   };
   return {};
 }
 
-constexpr X86KernelClass<GemmPlan, GemmArgs> kGemm{.adapt = adapt,
-                                                   .supports = gemm_support,
-                                                   .launch = launch,
-                                                   .describe = describe,
-                                                   .emit = emit_gemm,
-                                                   .can_shrink = can_shrink,
-                                                   .speed = speed,
-                                                   .prepack_key = prepack_key,
-                                                   .prepacked_bytes = prepacked_bytes,
-                                                   .prepack = prepack};
+constexpr X86KernelClass<X86GemmPlan, X86GemmArgs> kGemm{.adapt = adapt,
+                                                         .supports = supports,
+                                                         .launch = launch,
+                                                         .describe = describe,
+                                                         .emit = emit_gemm,
+                                                         .can_shrink = can_shrink,
+                                                         .speed = speed,
+                                                         .prepack_key = prepack_key,
+                                                         .prepacked_bytes = prepacked_bytes,
+                                                         .prepack = prepack};
 
 }  // namespace
 

@@ -8,7 +8,7 @@ namespace {
 // Vectors in a panel: the widest for which little of the last panel is wasted. Three only where nothing but the
 // accumulators needs registers (dense weights, 32 registers: 8 x 3 accumulators, 3 of W, 1 of A = 28). One vector loads
 // W once per eight products; its columns count a tenth more.
-int choose_vectors(const GemmPlan& plan, bool avx512, int lanes) {
+int choose_vectors(const X86GemmPlan& plan, bool avx512, int lanes) {
   if (plan.by_tiles) return tile_vectors(plan.n, lanes);
   if (plan.n == 0) return 2;
   const int widest = avx512 && plan.w_format.empty() ? 3 : 2;
@@ -42,7 +42,7 @@ void choose_scales(PanelLayout& s, const Format& format) {
 
 }  // namespace
 
-PanelLayout panel_layout(const GemmPlan& plan, const X86Target& target) {
+PanelLayout panel_layout(const X86GemmPlan& plan, const X86Target& target) {
   PanelLayout s;
   s.n = plan.n, s.k = plan.k;
   s.lanes = target.lanes();

@@ -13,9 +13,9 @@
 
 #include "base/multiples.h"
 #include "device/x86/amx/tile_sizes.h"
+#include "device/x86/gemm/plan.h"
 #include "device/x86/target.h"
 #include "device/x86/weight_codec.h"
-#include "kernels/gemm/plan.h"
 
 namespace hone {
 
@@ -64,6 +64,6 @@ struct PanelLayout {
   bool operator==(const PanelLayout&) const = default;
 };
 
-PanelLayout panel_layout(const GemmPlan& plan, const X86Target& target);
+PanelLayout panel_layout(const X86GemmPlan& plan, const X86Target& target);
 
 }  // namespace hone

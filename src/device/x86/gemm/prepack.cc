@@ -145,19 +145,19 @@ void drop_source(const Tensor& weights) {
   for (const Buffer* plane : weights.buffers()) drop_pages(bytes_in_file(*plane));
 }
 
-std::string prepack_key(const GemmPlan& plan, const X86Target& target) {
+std::string prepack_key(const X86GemmPlan& plan, const X86Target& target) {
   const PanelLayout layout = panel_layout(plan, target);
   return fmt::format("{}x{} {} lanes {} vectors {}{}", plan.n, plan.k,
                      plan.w_format.empty() ? std::string(to_string(plan.w)) : plan.w_format, layout.lanes,
                      layout.vectors, layout.fills_steps ? " whole steps" : "");
 }
 
-int64_t prepacked_bytes(const GemmPlan& plan, const X86Target& target) {
+int64_t prepacked_bytes(const X86GemmPlan& plan, const X86Target& target) {
   const PanelLayout s = panel_layout(plan, target);
   return s.panels() * s.panel_bytes();
 }
 
-void prepack(const GemmPlan& plan, const X86Target& target, const Tensor& weights, int threads, std::byte* out) {
+void prepack(const X86GemmPlan& plan, const X86Target& target, const Tensor& weights, int threads, std::byte* out) {
   check_weights(plan, weights);
   lay_out_panels(panel_layout(plan, target), weights, 0, threads, out);
   drop_source(weights);

@@ -4,15 +4,14 @@
 
 #include "device/x86/gemm/panel_layout.h"
 #include "ir/tensor.h"
-#include "kernels/gemm/plan.h"
 
 namespace hone {
 
 // What the layout depends on, as text: plans that differ only in their rows and epilogues have equal keys.
-std::string prepack_key(const GemmPlan& plan, const X86Target& target);
-int64_t prepacked_bytes(const GemmPlan& plan, const X86Target& target);
+std::string prepack_key(const X86GemmPlan& plan, const X86Target& target);
+int64_t prepacked_bytes(const X86GemmPlan& plan, const X86Target& target);
 // `weights` is f32 or bf16 [N,K] (as plan.w) or packed in plan.w_format.
-void prepack(const GemmPlan& plan, const X86Target& target, const Tensor& weights, int threads, std::byte* out);
+void prepack(const X86GemmPlan& plan, const X86Target& target, const Tensor& weights, int threads, std::byte* out);
 
 // For other classes whose weights are such panels: rows [first_row, first_row + layout.n) of the weights at `base`, and
 // the pages of a mapped source given back.

@@ -107,7 +107,7 @@ Strips strips_of(int64_t rows, int most) {
   return {count, rows / count, rows % count};
 }
 
-bool multiplies_as_many(const GemmPlan& plan, const X86Target& target, int64_t m) {
+bool multiplies_as_many(const X86GemmPlan& plan, const X86Target& target, int64_t m) {
   const GemmShape many = of_any_rows(gemm_shape(plan, target));
   for (; m <= kFewRows; ++m)
     if (of_any_rows(gemm_shape(plan, target, m)) != many) return false;
@@ -261,7 +261,7 @@ PanelSource choose_source(const GemmShape& s, const GemmPlan& plan, const X86Tar
                      .fetches_next = fetches_panel(s, m, block_k)};
 }
 
-GemmShape shape_of(const GemmPlan& plan, const X86Target& target, int64_t m, int shrink, bool widens, bool tiles) {
+GemmShape shape_of(const X86GemmPlan& plan, const X86Target& target, int64_t m, int shrink, bool widens, bool tiles) {
   CHECK(m <= kFewRows);
   GemmShape s{panel_layout(plan, target)};
   s.source = source_of(s, plan, m);
@@ -279,20 +279,20 @@ GemmShape shape_of(const GemmPlan& plan, const X86Target& target, int64_t m, int
 
 }  // namespace
 
-GemmShape gemm_shape(const GemmPlan& plan, const X86Target& target, int64_t m, int shrink) {
+GemmShape gemm_shape(const X86GemmPlan& plan, const X86Target& target, int64_t m, int shrink) {
   const bool packs = plan.weights != GemmPlan::Weights::prepacked;
   return shape_of(plan, target, m, shrink, true, plan.by_tiles && (m == 0 || packs));
 }
 
-GemmShape panel_shape(const GemmPlan& plan, const X86Target& target) {
+GemmShape panel_shape(const X86GemmPlan& plan, const X86Target& target) {
   return shape_of(plan, target, 0, 0, false, plan.by_tiles);
 }
 
-GemmPlan::Rows only_rows(const GemmPlan& plan, const X86Target& target, int64_t m) {
+X86GemmPlan::Rows only_rows(const X86GemmPlan& plan, const X86Target& target, int64_t m) {
   if (m <= kFewRows) return {.least = m, .most = m};
   const GemmShape s = gemm_shape(plan, target);
   const int64_t block = s.block_rows(m);
-  GemmPlan::Rows rows{.least = kFewRows + 1, .shortest = s.rows, .tallest = 1};
+  X86GemmPlan::Rows rows{.least = kFewRows + 1, .shortest = s.rows, .tallest = 1};
   for (int64_t height : {std::min(block, m), m % block}) {
     if (height == 0) continue;
     const Strips strips = strips_of(height, s.rows);

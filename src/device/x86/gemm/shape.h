@@ -27,7 +27,6 @@
 #include "base/peaks.h"
 #include "device/x86/gemm/panel_layout.h"
 #include "device/x86/target.h"
-#include "kernels/gemm/plan.h"
 
 namespace hone {
 
@@ -128,9 +127,9 @@ struct GemmShape : PanelLayout {
 Support gemm_support(const GemmPlan& plan, const X86Target& target);
 // For m rows of A; 0: more than kFewRows. `shrink`: how many times the tile has been made smaller than the rule's
 // choice (X86KernelDef::can_shrink).
-GemmShape gemm_shape(const GemmPlan& plan, const X86Target& target, int64_t m = 0, int shrink = 0);
+GemmShape gemm_shape(const X86GemmPlan& plan, const X86Target& target, int64_t m = 0, int shrink = 0);
 // Of whoever multiplies its rows where they lie, as convolutions do: nothing is widened.
-GemmShape panel_shape(const GemmPlan& plan, const X86Target& target);
+GemmShape panel_shape(const X86GemmPlan& plan, const X86Target& target);
 inline int64_t gemm_case(int64_t m) { return m <= kFewRows ? m : 0; }  // what gemm_shape() asks for
 int tile_chains(const GemmShape& shape, int64_t sums, bool avx512);    // of a tile with so many sums
 
@@ -140,9 +139,9 @@ struct Strips {
 };
 Strips strips_of(int64_t rows, int most);
 // Whether m rows, and all from there to kFewRows, have the shape of more: kernels treat them alike.
-bool multiplies_as_many(const GemmPlan& plan, const X86Target& target, int64_t m);
+bool multiplies_as_many(const X86GemmPlan& plan, const X86Target& target, int64_t m);
 // The rows of a kernel that is made for m rows alone.
-GemmPlan::Rows only_rows(const GemmPlan& plan, const X86Target& target, int64_t m);
+X86GemmPlan::Rows only_rows(const X86GemmPlan& plan, const X86Target& target, int64_t m);
 
 // Whether pairs of bf16 go through the CPU's dot product, or are taken apart for f32 multiply-adds: what a tile of m
 // rows (0: any number) and so many vectors takes, in units of one multiply-add of a vector. Taking a pair apart is two,
@@ -155,6 +154,6 @@ int balanced_rows(int most, int64_t m);
 // The share of its vectors that n columns fill.
 inline double used_columns(int64_t n) { return static_cast<double>(n) / static_cast<double>(round_up(n, 16)); }
 
-void emit_gemm(X86Emitter& e, const GemmPlan& plan, const std::string& symbol, int shrink);
+void emit_gemm(X86Emitter& e, const X86GemmPlan& plan, const std::string& symbol, int shrink);
 
 }  // namespace hone

@@ -18,7 +18,7 @@ namespace {
 using llvm::Function;
 using llvm::Value;
 
-using A = RecurrentArgs;
+using A = X86RecurrentArgs;
 
 class RecurrentEmitter {
  public:

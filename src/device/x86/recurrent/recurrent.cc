@@ -17,7 +17,7 @@ Support supports(const RecurrentPlan& plan, const X86Target&) {
   return {};
 }
 
-Launch launch(const RecurrentPlan& plan, const X86Target& target, RecurrentArgs& args) {
+Launch launch(const RecurrentPlan& plan, const X86Target& target, X86RecurrentArgs& args) {
   const int64_t batch = args.batch, sequences = sequences_of_item(batch);
   args.sequences = sequences;
   return {.items = sequences > 0 ? std::ssize(plan.directions) * ceil_div(batch, sequences) : 0,
@@ -41,15 +41,15 @@ bool can_shrink(const RecurrentPlan& plan, const X86Target& target, int shrink) 
 // One sequence takes each weight once, from the second-level cache or behind it.
 KernelSpeed speed(const RecurrentPlan&, const X86Target&) { return {0.6, 0.03}; }
 
-constexpr X86KernelClass<RecurrentPlan, RecurrentArgs> kRecurrent{.supports = supports,
-                                                                  .launch = launch,
-                                                                  .describe = describe,
-                                                                  .emit = emit_recurrent,
-                                                                  .can_shrink = can_shrink,
-                                                                  .speed = speed,
-                                                                  .prepack_key = prepack_key,
-                                                                  .prepacked_bytes = prepacked_bytes,
-                                                                  .prepack = prepack};
+constexpr X86KernelClass<RecurrentPlan, X86RecurrentArgs> kRecurrent{.supports = supports,
+                                                                     .launch = launch,
+                                                                     .describe = describe,
+                                                                     .emit = emit_recurrent,
+                                                                     .can_shrink = can_shrink,
+                                                                     .speed = speed,
+                                                                     .prepack_key = prepack_key,
+                                                                     .prepacked_bytes = prepacked_bytes,
+                                                                     .prepack = prepack};
 
 }  // namespace
 

@@ -16,6 +16,14 @@ namespace hone {
 
 class X86Emitter;
 
+// With what launch() derives from the sizes.
+struct X86RecurrentArgs : RecurrentArgs {
+  int64_t sequences = 0;  // of an item
+  static constexpr auto places() {
+    return std::tuple_cat(RecurrentArgs::places(), std::tuple(&X86RecurrentArgs::sequences));
+  }
+};
+
 struct RecurrentShape {
   struct Phase {
     int64_t gates = 1, first_gate = 0;

@@ -9,8 +9,8 @@ namespace hone {
 // Whole vectors of any level can be loaded.
 int64_t window_weight_pitch(int64_t channels) { return round_up(channels, 16); }
 
-GemmPlan window_weights(const ReduceWindowPlan& plan) {
-  GemmPlan weights;
+X86GemmPlan window_weights(const ReduceWindowPlan& plan) {
+  X86GemmPlan weights;
   weights.n = plan.channels, weights.k = plan.plane.taps(), weights.w_format = plan.w_format;
   return weights;
 }

@@ -23,9 +23,9 @@ std::vector<X86Target> targets_with_tiles() {
 std::byte* bytes_of(const Tensor& t) { return const_cast<std::byte*>(t.data().bytes().data()); }
 
 // (sum + bias of the column) * factor of the row + residual, and the same in bf16 and no less than 0.
-GemmPlan plan_with_epilogue(int64_t n, int64_t k) {
-  using Access = GemmPlan::Access;
-  GemmPlan plan = plain_plan(n, k, DType::bf16, DType::bf16);
+X86GemmPlan plan_with_epilogue(int64_t n, int64_t k) {
+  using Access = X86GemmPlan::Access;
+  X86GemmPlan plan = plain_plan(n, k, DType::bf16, DType::bf16);
   plan.operands = {{DType::f32, Access::column}, {DType::f32, Access::row}, {DType::f32, Access::full}};
   const auto x = [](int i) { return Expr::arg(i, Scalar::f32); };
   const Expr y = (x(0) + x(1)) * x(2) + x(3);
@@ -38,7 +38,7 @@ GemmPlan plan_with_epilogue(int64_t n, int64_t k) {
 // Compiled for any m; the first result is written over the residual.
 class EpilogueRunner {
  public:
-  EpilogueRunner(const GemmPlan& plan, const X86Target& target, const Tensor& w, const Tensor& bias)
+  EpilogueRunner(const X86GemmPlan& plan, const X86Target& target, const Tensor& w, const Tensor& bias)
       : plan_(for_target(plan, target)),
         kernel_(plan_, target),
         w_(w),
@@ -73,7 +73,7 @@ class EpilogueRunner {
   }
 
  private:
-  GemmPlan plan_;
+  X86GemmPlan plan_;
   CompiledPlan kernel_;
   const Tensor &w_, &bias_;
   Buffer packed_;
@@ -102,7 +102,7 @@ TEST(PendingStrip, HasTheEpilogueOfItsOwnRowsAndColumns) {
 TEST(PendingStrip, IsFlushedBeforeTilesAreConfiguredAnew) {
   Philox rng(52);
   for (const X86Target& target : targets_with_tiles()) {
-    const GemmPlan plan = for_target(plan_with_epilogue(64, 64), target);
+    const X86GemmPlan plan = for_target(plan_with_epilogue(64, 64), target);
     const GemmShape shape = gemm_shape(plan, target);
     constexpr int64_t kM = 520;
     const int64_t block = shape.block_rows(kM);
@@ -125,8 +125,8 @@ TEST(PendingStrip, MayBeOfAnotherBatch) {
   constexpr int64_t kBatches = 3;
   for (const X86Target& target : targets_with_tiles())
     for (const auto& [m, n, k] : {std::array{5, 33, 64}, {20, 48, 96}, {40, 70, 200}, {70, 32, 600}}) {
-      GemmPlan plan = plain_plan(n, k, DType::bf16, DType::bf16);
-      plan.weights = GemmPlan::Weights::activation_nk;
+      X86GemmPlan plan = plain_plan(n, k, DType::bf16, DType::bf16);
+      plan.weights = X86GemmPlan::Weights::activation_nk;
       plan = for_target(plan, target);
       ASSERT_TRUE(gemm_shape(plan, target).tiles());
       CompiledPlan kernel(plan, target);
@@ -173,17 +173,17 @@ TEST(PendingStrip, MayBeOfAConvolution) {
                                                            {3, 40, 1, 2}}) {
         const int64_t height = in_height + 2 * pad - side + 1, width = in_width + 2 * pad - side + 1,
                       taps = side * side;
-        ConvPlan plan;
+        X86ConvPlan plan;
         PlaneWindow& p = plan.window;
         p.height = in_height, p.out_height = height, p.width = in_width, p.out_width = width;
         p.kernel_height = p.kernel_width = side, p.pad_top = p.pad_left = pad;
         plan.channels = kChannels, plan.groups = groups;
         plan.product = plain_plan(kOutputs, taps * kChannels, DType::bf16, DType::bf16);
         plan.product.result_row_stride = groups * kOutputs;
-        plan.product.operands = {{DType::f32, GemmPlan::Access::column}};
+        plan.product.operands = {{DType::f32, X86GemmPlan::Access::column}};
         plan.product.program = flatten(Expr::arg(0, Scalar::f32) + Expr::arg(1, Scalar::f32));
         ASSERT_TRUE(fits_tiles(plan, target));
-        plan.product.by_tiles = true;
+        plan.by_tiles = true;
         const int64_t all = groups * kOutputs, in = groups * kChannels;
         const Tensor x = small_integers(DType::bf16, {kImages, in_height, in_width, in}, rng),
                      w = small_integers(DType::bf16, {all, taps * kChannels}, rng),

@@ -56,7 +56,7 @@ class TileInstructions : public testing::Test {
 class GemmByTiles : public TileInstructions {
  protected:
   // The result by instructions.
-  std::vector<float> check(const GemmPlan& plan, const Tensor& a, const Tensor& w, const std::string& what,
+  std::vector<float> check(const X86GemmPlan& plan, const Tensor& a, const Tensor& w, const std::string& what,
                            int64_t chunk = 0) {
     const X86Target real = target_with_tiles(), emulated = target_with_emulated_tiles();
     EXPECT_TRUE(fits_tiles(plan, real) && fits_tiles(plan, emulated)) << what;
@@ -83,7 +83,7 @@ TEST_F(GemmByTiles, DenseWeights) {
                          {70, 40, 1600},
                          {128, 64, 96}}) {
     const Tensor a = random_tensor(DType::bf16, {m, k}, rng_), w = random_tensor(DType::bf16, {n, k}, rng_);
-    const GemmPlan plan = plain_plan(n, k, DType::bf16, DType::bf16);
+    const X86GemmPlan plan = plain_plan(n, k, DType::bf16, DType::bf16);
     const std::vector<float> got = check(plan, a, w, size_text(m, n, k), n == 33 ? 1 : 0);
     EXPECT_EQ(first_fault(got, reference_products(a, w), k), "") << size_text(m, n, k);
   }
@@ -91,7 +91,7 @@ TEST_F(GemmByTiles, DenseWeights) {
 
 TEST_F(GemmByTiles, KnownRows) {
   for (int64_t m : {9, 31, 32, 49, 130}) {
-    GemmPlan plan = plain_plan(48, 65, DType::bf16, DType::bf16);
+    X86GemmPlan plan = plain_plan(48, 65, DType::bf16, DType::bf16);
     plan.rows = only_rows(plan, target_with_tiles(), m), plan.a_row_stride = plan.k;
     const Tensor a = random_tensor(DType::bf16, {m, 65}, rng_), w = random_tensor(DType::bf16, {48, 65}, rng_);
     const std::vector<float> got = check(plan, a, w, fmt::format("{} rows", m));
@@ -101,7 +101,7 @@ TEST_F(GemmByTiles, KnownRows) {
 
 TEST_F(GemmByTiles, AnEpilogueBehindTheSums) {
   for (auto [m, n, k] : {std::array{40, 48, 64}, {70, 33, 1600}}) {
-    GemmPlan plan = plain_plan(n, k, DType::bf16, DType::bf16);
+    X86GemmPlan plan = plain_plan(n, k, DType::bf16, DType::bf16);
     const Expr x = Expr::arg(0, Scalar::f32);
     plan.program = flatten(x * tanh(x));
     const Tensor a = random_tensor(DType::bf16, {m, k}, rng_), w = random_tensor(DType::bf16, {n, k}, rng_);
@@ -117,7 +117,7 @@ TEST_F(GemmByTiles, PackedWeights) {
     for (auto [m, n, k] : {std::array{19, 35, 77}, {34, 32, 1088}}) {
       if (std::string_view(format) == "bfp8.g4x8" && n == 35) continue;
       const std::string what = fmt::format("{} {}", format, size_text(m, n, k));
-      const GemmPlan plan = packed_plan(format, n, k, DType::bf16, 0);
+      const X86GemmPlan plan = packed_plan(format, n, k, DType::bf16, 0);
       if (!fits_tiles(plan, target_with_tiles())) continue;
       const Tensor w = pack(parse_format(format), random_tensor(DType::f32, {n, k}, rng_));
       const Tensor a = random_tensor(DType::bf16, {m, k}, rng_);
@@ -133,7 +133,7 @@ TEST_F(GemmByTiles, CodesOfBothSigns) {
   for (DType dtype : {DType::i8, DType::u8})
     for (auto [m, n, k] : {std::array{9, 7, 3}, {17, 33, 64}, {49, 40, 131}, {33, 32, 36 * 64}}) {
       const Tensor w = random_codes(DType::i8, {n, k}, rng_), a = random_codes(dtype, {m, k}, rng_);
-      GemmPlan plan = codes_plan(n, k, dtype);
+      X86GemmPlan plan = codes_plan(n, k, dtype);
       if (n == 32) plan.a_row_stride = k;
       const std::string what = fmt::format("{} {}", hone::to_string(dtype), size_text(m, n, k));
       const std::vector<float> got = check(plan, a, w, what, n == 40 ? 1 : 0);
@@ -146,21 +146,21 @@ TEST_F(GemmByTiles, CodesOfBothSigns) {
 // For any extents and for these; rows of either factor that lie apart; A by columns; K of several blocks.
 TEST_F(GemmByTiles, TwoActivations) {
   for (bool by_columns : {false, true})
-    for (auto weights : {GemmPlan::Weights::activation_nk, GemmPlan::Weights::activation_kn}) {
+    for (auto weights : {X86GemmPlan::Weights::activation_nk, X86GemmPlan::Weights::activation_kn}) {
       const X86Target real = target_with_tiles(), emulated = target_with_emulated_tiles();
-      GemmPlan any = plain_plan(0, 0, DType::bf16, DType::bf16);
+      X86GemmPlan any = plain_plan(0, 0, DType::bf16, DType::bf16);
       any.weights = weights, any.a_by_columns = by_columns;
       ASSERT_TRUE(fits_tiles(any, real));
       any.by_tiles = true;
       CompiledPlan general(any, real);
       for (auto [m, n, k] : {std::array{9, 16, 31}, {40, 37, 64}, {33, 17, 1100}, {17, 70, 2}}) {
-        const int64_t a_room = (by_columns ? m : k) + 3, w_rows = weights == GemmPlan::Weights::activation_nk ? n : k,
-                      w_room = (n + k - w_rows) + 5;
+        const int64_t a_room = (by_columns ? m : k) + 3,
+                      w_rows = weights == X86GemmPlan::Weights::activation_nk ? n : k, w_room = (n + k - w_rows) + 5;
         const Tensor a = random_tensor(DType::bf16, {by_columns ? k : m, a_room}, rng_),
                      w = random_tensor(DType::bf16, {w_rows, w_room}, rng_);
         const std::array<int64_t, 3> sizes{m, n, k};
         const std::string what = size_text(m, n, k) + (by_columns ? " by columns" : "");
-        GemmPlan only = any;
+        X86GemmPlan only = any;
         only.n = n, only.k = k, only.rows = only_rows(only, real, m);
         CompiledPlan special(only, real), software(only, emulated);
         const std::vector<float> got = product_of_two(general, a, w, sizes);
@@ -177,7 +177,7 @@ TEST_F(GemmByTiles, TwoActivations) {
 TEST_F(GemmByTiles, OnTwoThreadsAtOnce) {
   const Tensor a = random_tensor(DType::bf16, {70, 96}, rng_), w = random_tensor(DType::bf16, {40, 96}, rng_),
                other_a = random_tensor(DType::bf16, {45, 96}, rng_);
-  const GemmPlan plan = plain_plan(40, 96, DType::bf16, DType::bf16);
+  const X86GemmPlan plan = plain_plan(40, 96, DType::bf16, DType::bf16);
   GemmRunner software(plan, target_with_emulated_tiles(), w);
   const std::vector<float> want = software.run(a), other_want = software.run(other_a);
   std::array<bool, 2> released{};
@@ -197,13 +197,13 @@ TEST_F(GemmByTiles, OnTwoThreadsAtOnce) {
 
 class ConvByTiles : public TileInstructions {
  protected:
-  void check(const ConvCase& c, ConvPlan plan, const Tensor& x, const Tensor& w, int64_t chunk = 0,
+  void check(const ConvCase& c, X86ConvPlan plan, const Tensor& x, const Tensor& w, int64_t chunk = 0,
              std::byte* outside = nullptr) {
     const X86Target real = target_with_tiles(), emulated = target_with_emulated_tiles();
     const std::string what = fmt::format("{} {}", hone::to_string(plan.product.a), to_string(c));
     ASSERT_TRUE(fits_tiles(plan, real) && fits_tiles(plan, emulated)) << what;
     const auto on = [&](const X86Target& target) {
-      const ConvPlan chosen = for_target(plan, target);
+      const X86ConvPlan chosen = for_target(plan, target);
       CompiledPlan kernel(chosen, target);
       const ConvArgs args{.epilogue = {nullptr, outside}};
       return run(kernel, chosen, plan.window, args, target, c.images, x, w, chunk);
@@ -266,7 +266,7 @@ TEST_F(ConvByTiles, OfCodes) {
     for (ConvCase c : kTileCases) {
       if (c.channels == 3) c.channels = 8, c.kernel_height = c.kernel_width = 3;
       const Tensor x = random_codes(dtype, x_shape(c), rng_), w = random_codes(DType::i8, w_shape(c), rng_);
-      ConvPlan plan = plan_of(c, dtype, DType::i8);
+      X86ConvPlan plan = plan_of(c, dtype, DType::i8);
       plan.product.program = flatten(Expr::arg(0, Scalar::i32)), plan.product.results = {DType::i32};
       check(c, plan, x, w);
       plan.has_x_zero = true;
@@ -280,7 +280,7 @@ TEST_F(ConvByTiles, OfPackedWeights) {
     const ConvCase c{.height = 5, .width = 6, .channels = 64, .outputs = 24};
     const Tensor x = random_tensor(DType::bf16, x_shape(c), rng_),
                  w = pack(parse_format(format), random_tensor(DType::f32, w_shape(c), rng_));
-    ConvPlan plan = plan_of(c, DType::bf16, DType::f32);
+    X86ConvPlan plan = plan_of(c, DType::bf16, DType::f32);
     plan.product.w_format = hone::to_string(*w.format());
     const X86Target real = target_with_tiles();
     ASSERT_TRUE(fits_tiles(plan, real)) << format;
@@ -298,9 +298,9 @@ TEST_F(ConvByTiles, OfAnyPlane) {
     for (auto [height, width] : {std::pair{6, 5}, {3, 17}, {4, 40}}) {
       if (c.channels == 3) c.kernel_width = 7, c.left = c.right = 3;
       c.height = height + 4, c.width = width;
-      const ConvPlan own = for_target(plan_of(c, DType::bf16, DType::bf16), real);
-      ASSERT_TRUE(own.product.by_tiles) << to_string(c);
-      ConvPlan any = own;
+      const X86ConvPlan own = for_target(plan_of(c, DType::bf16, DType::bf16), real);
+      ASSERT_TRUE(own.by_tiles) << to_string(c);
+      X86ConvPlan any = own;
       ConvArgs args;
       for_any_plane(any, args.window);
       if (height == 6) general.emplace(any, real);
@@ -338,7 +338,7 @@ TEST_F(TileInstructions, ProductsWithScalesOfBlocks) {
       const Tensor x = activations(rng_, {m, k}, "mxint8"), w = random_packed(rng_, {n, k}, format);
       const std::string what = fmt::format("{} {}x{}x{}", format, m, n, k);
       const X86Target real = target_with_tiles(), emulated = target_with_emulated_tiles();
-      const BlockGemmPlan plan = plan_of(x, w, real);
+      const X86BlockGemmPlan plan = plan_of(x, w, real);
       ASSERT_TRUE(plan.by_tiles && plan_of(x, w, emulated).by_tiles) << what;
       const Tensor got = computed(plan, real, x, w, 0);
       expect_used(what);

@@ -47,25 +47,26 @@ void expect_instructions(const std::string& text, const char* dot = "tdpbf16ps")
 // This CPU need not have them.
 TEST(TileProduct, IsInstructionsOfACpuThatHasThem) {
   for (const char* format : {"", "mxint8", "int8.channel"}) {
-    GemmPlan plan = plain_plan(384, 384, DType::bf16, DType::bf16);
+    X86GemmPlan plan = plain_plan(384, 384, DType::bf16, DType::bf16);
     plan.w_format = format, plan.rows = {.least = 9};
     expect_instructions(assembly_of(for_target(plan, with_amx()), with_amx()));
   }
   for (DType a : {DType::u8, DType::i8}) {
-    GemmPlan codes = plain_plan(384, 384, a, DType::i8, DType::i32);
+    X86GemmPlan codes = plain_plan(384, 384, a, DType::i8, DType::i32);
     codes.program = flatten(Expr::arg(0, Scalar::i32)), codes.rows = {.least = 9};
     const std::string text = assembly_of(for_target(codes, with_amx()), with_amx());
     expect_instructions(text, a == DType::u8 ? "tdpbusd" : "tdpbssd");
     EXPECT_THAT(text, Not(HasSubstr("vpdpbusd")));
   }
-  ConvPlan conv;
+  X86ConvPlan conv;
   conv.window.height = conv.window.width = conv.window.out_height = conv.window.out_width = 14;
   conv.window.kernel_height = conv.window.kernel_width = 3, conv.window.pad_top = conv.window.pad_left = 1;
   conv.channels = 64, conv.product = plain_plan(64, 576, DType::bf16, DType::bf16);
   ASSERT_TRUE(fits_tiles(conv, with_amx()));
-  conv.product.by_tiles = true;
+  conv.by_tiles = true;
   expect_instructions(assembly_of(conv, with_amx()));
-  const AttentionPlan attention{.heads = 12, .kv_heads = 12, .head_dim = 64, .value_dim = 64, .dtype = DType::bf16};
+  const X86AttentionPlan attention{
+      {.heads = 12, .kv_heads = 12, .head_dim = 64, .value_dim = 64, .dtype = DType::bf16}};
   const std::string text = assembly_of(attention, with_amx());
   for (const char* instruction : {"ldtilecfg", "tileloadd\t", "tdpbf16ps", "tilestored", "tilerelease"})
     EXPECT_THAT(text, HasSubstr(instruction));
@@ -75,13 +76,13 @@ TEST(TileProduct, IsInstructionsOfACpuThatHasThem) {
   conv.channels = 64, conv.product = plain_plan(64, 576, DType::u8, DType::i8, DType::i32);
   conv.product.program = flatten(Expr::arg(0, Scalar::i32));
   ASSERT_TRUE(fits_tiles(conv, with_amx()));
-  conv.product.by_tiles = true;
+  conv.by_tiles = true;
   expect_instructions(assembly_of(conv, with_amx()), "tdpbusd");
 }
 
 TEST(TileProduct, FetchesTheNextBlockOfKOfWeights) {
   for (auto [k, fetches] : {std::pair{768, false}, {1152, true}}) {
-    GemmPlan plan = plain_plan(384, k, DType::bf16, DType::bf16);
+    X86GemmPlan plan = plain_plan(384, k, DType::bf16, DType::bf16);
     plan.rows = {.least = 9};
     const std::string text = assembly_of(for_target(plan, with_amx()), with_amx());
     EXPECT_EQ(text.find("prefetcht1") != std::string::npos, fetches) << k;
@@ -106,7 +107,7 @@ std::string steps_of(const std::string& text, const std::string& function) {
 // then what is left of them. The flush before another configuration comes first of all.
 TEST(TileProduct, StoresTheStripBeforeBetweenItsFirstProductsAndFinishesItBesideTheOthers) {
   const auto text = [](int64_t k) {
-    GemmPlan plan = plain_plan(384, k, DType::bf16, DType::bf16);
+    X86GemmPlan plan = plain_plan(384, k, DType::bf16, DType::bf16);
     plan.rows = {.least = 9};
     return assembly_of(for_target(plan, with_amx()), with_amx());
   };
@@ -119,16 +120,16 @@ TEST(TileProduct, StoresTheStripBeforeBetweenItsFirstProductsAndFinishesItBeside
 }
 
 TEST(TileProduct, StoresTheStripBeforeInTheFirstStepOfAWindowAndFinishesItInTheOthers) {
-  ConvPlan conv;
+  X86ConvPlan conv;
   conv.window.height = conv.window.width = conv.window.out_height = conv.window.out_width = 14;
   conv.window.kernel_height = conv.window.kernel_width = 3, conv.window.pad_top = conv.window.pad_left = 1;
-  conv.channels = 64, conv.product = plain_plan(64, 576, DType::bf16, DType::bf16), conv.product.by_tiles = true;
+  conv.channels = 64, conv.product = plain_plan(64, 576, DType::bf16, DType::bf16), conv.by_tiles = true;
   EXPECT_THAT(steps_of(assembly_of(conv, with_amx()), "product_tiles"), StartsWith("cszdszdszdszd"));
 }
 
 // Sums that vectors scale are stored as soon as they are there.
 TEST(TileProduct, StoresSumsAtOnceWhereVectorsScaleThem) {
-  GemmPlan plan = plain_plan(384, 384, DType::bf16, DType::f32);
+  X86GemmPlan plan = plain_plan(384, 384, DType::bf16, DType::f32);
   plan.w_format = "int4.g32", plan.rows = {.least = 9};
   ASSERT_TRUE(gemm_shape(for_target(plan, with_amx()), with_amx()).scale_in_loop());
   const std::string text = assembly_of(for_target(plan, with_amx()), with_amx());
@@ -148,7 +149,7 @@ TEST(TileProduct, HasMoreRowsInAnItemWhereWeightsAreBeyondTheSecondLevelCache) {
 TEST(TileProduct, IsNotOfWhatNeedsF32) {
   for (auto [a, w] : {std::pair{DType::f32, DType::f32}, {DType::f32, DType::bf16}, {DType::bf16, DType::f32}})
     EXPECT_FALSE(fits_tiles(plain_plan(384, 384, a, w), with_amx()));
-  GemmPlan few = plain_plan(384, 384, DType::bf16, DType::bf16);
+  X86GemmPlan few = plain_plan(384, 384, DType::bf16, DType::bf16);
   few.by_tiles = true;
   EXPECT_TRUE(gemm_shape(few, with_amx()).tiles());
   EXPECT_FALSE(gemm_shape(few, with_amx(), 8).tiles()) << "a few rows stream weights";

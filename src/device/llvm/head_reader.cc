@@ -1,4 +1,4 @@
-#include "device/x86/head_reader.h"
+#include "device/llvm/head_reader.h"
 
 #include "device/llvm/code_stream.h"
 
@@ -6,7 +6,7 @@ namespace hone {
 
 using llvm::Value;
 
-HeadReader::HeadReader(X86Emitter& e, DType dtype, const std::string& format, int64_t heads, int64_t columns,
+HeadReader::HeadReader(Emitter& e, DType dtype, const std::string& format, int64_t heads, int64_t columns,
                        Pages pages)
     : e_(e), dtype_(dtype), columns_(columns), pages_(pages) {
   if (format.empty()) return;

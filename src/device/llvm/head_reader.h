@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "device/llvm/code_numbers.h"
-#include "device/x86/emitter.h"
+#include "device/llvm/emitter.h"
 #include "ops/head_rows.h"
 
 namespace hone {
@@ -19,7 +19,7 @@ class HeadReader {
     DType table = DType::i64;
   };
   // Of `heads` heads of `columns`; an empty `format` means numbers of `dtype`.
-  HeadReader(X86Emitter& e, DType dtype, const std::string& format, int64_t heads, int64_t columns, Pages pages);
+  HeadReader(Emitter& e, DType dtype, const std::string& format, int64_t heads, int64_t columns, Pages pages);
 
   // Rows from a first one on: where it is, and the bytes from one row of numbers to the next. In pages the pointers are
   // those of page 0, and `table` is a sequence's row of the table, `first` and `last` rows of the sequence, `count` the
@@ -48,7 +48,7 @@ class HeadReader {
   llvm::Value* scale(llvm::Value* pointer) const;
   llvm::Value* zero(llvm::Value* pointer) const;
 
-  X86Emitter& e_;
+  Emitter& e_;
   const DType dtype_;
   const int64_t columns_;
   const Pages pages_;

@@ -1,0 +1,41 @@
+#include "jobs/explain_op.h"
+
+#include <charconv>
+
+#include "formats/packed.h"
+#include "ops/calls/cast.h"
+#include "ops/calls/quantize.h"
+
+namespace hone {
+
+std::array<int64_t, 2> parse_matrix_shape(const std::string& text) {
+  std::array<int64_t, 2> shape{};
+  const char *at = text.data(), *const end = at + text.size();
+  for (size_t i = 0; i < 2; ++i) {
+    const auto [after, error] = std::from_chars(at, end, shape[i]);
+    const bool ends = i == 1 ? after == end : after != end && *after == ',';
+    if (error != std::errc() || !ends || shape[i] < 1)
+      fail("--shape {}: expected two sizes of 1 or more: rows,columns, as 4096,14336", text);
+    at = after + (i < 1);
+  }
+  return shape;
+}
+
+LoadedModel dequantize_model(const DequantizeOptions& options) {
+  const std::string name = to_string(options.format);
+  if (is_plain_float(options.format) || is_fake_only(options.format))
+    fail("--format {}: it has no codes; accepted: packed formats (hone formats), e.g. mxint8", name);
+  plane_bytes(options.format, options.shape);  // refuses shapes that have none
+  LoadedModel model{.path = "dequantize", .name = "dequantize"};
+  Graph& g = model.graph;
+  g.name = "dequantize";
+  const ValueId codes = g.add_input(
+      "codes",
+      {.dtype = DType::f32, .shape = {Dim(options.shape[0]), Dim(options.shape[1])}, .format = options.format});
+  ValueId y = ops::dequantize(g, {.x = codes});
+  if (options.type != DType::f32) y = ops::cast(g, {.x = y, .dtype = options.type});
+  g.add_output(y, "y");
+  return model;
+}
+
+}  // namespace hone

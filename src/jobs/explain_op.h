@@ -1,0 +1,24 @@
+// hone explain --op: the plan of one op, without a model around it.
+#pragma once
+
+#include <array>
+#include <string>
+
+#include "jobs/load_model.h"
+
+namespace hone {
+
+struct DequantizeOptions {
+  std::array<int64_t, 2> shape{4096, 14336};  // rows and columns
+  Format format;                              // packed
+  DType type = DType::bf16;                   // of the result: f32 or bf16
+};
+
+// "4096,14336". Throws Error for anything but two sizes of 1 or more.
+std::array<int64_t, 2> parse_matrix_shape(const std::string& text);
+
+// A packed matrix as the input, decoded as the output. Throws Error where the format has no codes, or none in this
+// shape.
+LoadedModel dequantize_model(const DequantizeOptions& options);
+
+}  // namespace hone
