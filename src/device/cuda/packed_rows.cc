@@ -23,11 +23,17 @@ bool is_e8m0(const ScaleMeaning& scale) {
 
 }  // namespace
 
-Support packed_rows_support(const Format& format) {
+Support packed_codes_support(const Format& format) {
   if (Support support = prepackable(format); !support.supported()) return support;
   const CodeMeaning& meaning = code_meaning(format);
   if (meaning.two_level || meaning.minimum_sign != 0)
-    return {fmt::format("{} codes, whose groups have minimums or scales of two levels", to_string(format))};
+    return {fmt::format("{}, whose groups have minimums or scales of two levels", to_string(format))};
+  return {};
+}
+
+Support packed_rows_support(const Format& format) {
+  if (Support support = packed_codes_support(format); !support.supported()) return support;
+  const CodeMeaning& meaning = code_meaning(format);
   if (meaning.by == By::group_expression) return supports_functions(group_value(format));
   if (meaning.by == By::expression)
     return supports_functions(

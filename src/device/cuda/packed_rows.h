@@ -8,7 +8,8 @@
 
 namespace hone {
 
-Support packed_rows_support(const Format& format);  // of tables in this format
+Support packed_codes_support(const Format& format);  // whether its codes are read at all
+Support packed_rows_support(const Format& format);   // of tables in this format
 
 // How many codes side by side a thread decodes: they share a group, start and end on bytes, and make up to 16 bytes of
 // the result. 1 where codes of a row do not lie together, and each is fetched by itself.

@@ -15,8 +15,6 @@ namespace {
 Support supports(const CudaConvPlan& plan, const CudaTarget& target) {
   if (!plan.any_plane) return {"a plan for one plane; CUDA's are for any"};
   if (plan.has_x_zero) return {"codes with a zero point; CUDA multiplies f32 and bf16"};
-  if (plan.method != ConvPlan::Method::direct) return {"Winograd's algorithm"};
-  if (plan.inside_only) return {"taps left out outside the plane"};
   return cuda_gemm_support(plan.tiled_product(), target);
 }
 

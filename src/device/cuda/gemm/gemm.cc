@@ -13,7 +13,6 @@ namespace {
 Launch launch(const CudaGemmPlan& plan, const CudaTarget& target, GemmArgs& args) {
   const CudaGemmShape s = cuda_gemm_shape(plan, target);
   const int64_t n = plan.n ? plan.n : args.n;
-  args.block_rows = s.tile.rows();
   return {.items = args.batches * ceil_div(args.m, int64_t{s.tile.rows()}) * ceil_div(n, int64_t{s.tile.columns()}),
           .shared_bytes = s.shared_bytes()};
 }
@@ -37,7 +36,7 @@ void prepack(const CudaGemmPlan& plan, const CudaTarget& target, const Tensor& w
 Support adapt(const CudaDevice& device, const Lowering&, Prepared& prepared) {
   StepDraft& step = prepared.step();
   CudaGemmPlan plan{step.plan->get<GemmPlan>()};
-  plan.rows = {};
+  plan.m = 0;
   step.plan.reset();
   prepared.place = [=, &device, fill = std::move(prepared.place), plans = PlanVariants<std::string>()](
                        const RunSizes& sizes, StepCall& placed) mutable {

@@ -1,4 +1,5 @@
 #include "device/cuda/gemm/shape.h"
+#include "device/cuda/packed_rows.h"
 
 #include <algorithm>
 #include <bit>
@@ -84,7 +85,7 @@ Support cuda_gemm_support(const CudaGemmPlan& plan, const CudaTarget& target) {
   if (plan.n > INT32_MAX / 2 || plan.k > INT32_MAX / 2)
     return {fmt::format("a product with n = {}, k = {}: sizes are counted in 32 bits", plan.n, plan.k)};
   if (!plan.w_format.empty())
-    if (Support r = can_lie_in_tiles(parse_format(plan.w_format)); !r.supported()) return r;
+    if (Support r = packed_codes_support(parse_format(plan.w_format)); !r.supported()) return r;
   const int64_t shared = cuda_gemm_shape(plan, target).shared_bytes();
   if (shared > target.shared_bytes())
     return {fmt::format("a tile of {} bytes of shared memory; a block has {}", shared, target.shared_bytes())};

@@ -83,8 +83,6 @@ struct WordRun {
 };
 std::vector<WordRun> word_runs(int bits);
 
-// Whether weights in this format can be laid out.
-Support can_lie_in_tiles(const Format& format);
 // Whether the codes of a format, less their zero points, go through products of bf16 exactly, and each group's scale is
 // that of whole products: weights of such a format lie as fragments where the device has those.
 bool multiplies_as_bf16(const Format& format, int64_t k);
