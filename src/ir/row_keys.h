@@ -10,7 +10,10 @@ constexpr const char* kTextLength = "text.max_length";  // tokens that texts are
 constexpr const char* kTextHead = "text.head";          // what a builder put behind an encoder of texts
 constexpr const char* kMaskedWords = "masked_words";    // of these: scores of each word in each place
 constexpr const char* kTextPrompt = "text.prompt";      // stands before every text
-constexpr const char* kImageSize = "image.size";        // "height,width" that images are resized to
+constexpr const char* kTextPrompts = "text.prompts";    // a JSON object: those that can be chosen, by their names
+// "ignored": the model tells the texts of a pair apart by token types, which its graph does not take.
+constexpr const char* kTextTypes = "text.types";
+constexpr const char* kImageSize = "image.size";  // "height,width" that images are resized to
 // How images are normalised: a number a channel, of values from 0 to 1, with commas.
 constexpr const char *kImageMean = "image.mean", *kImageDeviation = "image.deviation";
 constexpr const char* kClassNames = "classes";       // a JSON list, by the model's numbers
