@@ -2,12 +2,13 @@
 #include "cli/verb.h"
 #include "io/numpy.h"
 #include "jobs/sentences.h"
+#include "jobs/text_inputs.h"
 
 namespace hone {
 namespace {
 
 struct EmbedVerb : ModelFlags, RunFlags, TextFlags {
-  std::string output;
+  std::string output, prompt;
   int64_t batch = 32;
   static std::span<const OptionField<EmbedVerb>> fields();
 };
@@ -15,6 +16,10 @@ struct EmbedVerb : ModelFlags, RunFlags, TextFlags {
 constexpr OptionField<EmbedVerb> kOwn[] = {
     required_flag("output", "Embeddings, f32 .npy [texts, C]", &EmbedVerb::output,
                   {.file = OptionFile::writes, .letter = 'o'}),
+    flag("prompt",
+         "Name of a prompt of the model's folder, which stands before each text, e.g. query; without it the folder's "
+         "default, if any",
+         &EmbedVerb::prompt),
     flag("batch", "Texts that run together", &EmbedVerb::batch, {.least = 1, .most = int64_t{1} << 20})};
 
 std::span<const OptionField<EmbedVerb>> EmbedVerb::fields() {
@@ -27,7 +32,9 @@ int run(EmbedVerb& verb) {
   files_of(verb).check();
   const std::vector<std::string> texts = verb.texts();
   if (texts.empty()) fail("no text: give --text or --text-file");
-  SentenceEncoder encoder(verb.load(), verb.session_options());
+  LoadedModel model = verb.load();
+  if (!verb.prompt.empty()) choose_prompt(model, verb.prompt);
+  SentenceEncoder encoder(std::move(model), verb.session_options());
   write_npy(verb.output, encoder.embed(texts, verb.batch));
   return 0;
 }

@@ -133,6 +133,24 @@ Modules read_modules(const std::string& folder) {
   return modules;
 }
 
+Json read_prompts(const Json& settings, const std::string& path) {
+  const Json prompts = settings.value("prompts", Json());
+  if (prompts.is_null()) return Json::object();
+  if (!prompts.is_object())
+    fail("{}: prompts is {}; expected an object from name to text", path, json_excerpt(prompts));
+  for (const auto& [name, text] : prompts.items())
+    if (!text.is_string()) fail("{}: prompt \"{}\" is {}; expected a text", path, name, json_excerpt(text));
+  return prompts;
+}
+
+std::string read_default_prompt(const Json& settings, const Json& prompts, const std::string& path) {
+  const Json name = settings.value("default_prompt_name", Json());
+  if (name.is_null()) return "";
+  if (!name.is_string() || !prompts.contains(name.get<std::string>()))
+    fail("{}: default_prompt_name is {}, which is none of the prompts", path, json_excerpt(name));
+  return prompts.at(name.get<std::string>()).get<std::string>();
+}
+
 Json scheme_of(const Json& config, const std::string& source) {
   const Json scheme = config.value("quantization_config", Json());
   if (!scheme.is_null() && !scheme.is_object())
@@ -152,6 +170,12 @@ HfDirectory::HfDirectory(const std::string& path)
   Modules modules = read_modules(path);
   pooling_ = std::move(modules.pooling);
   normalise_ = modules.normalise;
+  const std::string prompts_path = inside(path, "config_sentence_transformers.json");
+  const auto settings = read_json_if_present(prompts_path);
+  if (!settings) return;
+  if (!settings->is_object()) fail("{}: holds {}; expected an object", prompts_path, settings->type_name());
+  prompts_ = read_prompts(*settings, prompts_path);
+  default_prompt_ = read_default_prompt(*settings, prompts_, prompts_path);
 }
 
 std::string HfDirectory::config_path() const { return inside(path_, "config.json"); }

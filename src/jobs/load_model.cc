@@ -43,6 +43,8 @@ LoadedModel load_folder(const std::string& path, const std::vector<std::string>&
   model.path = path;  // for errors
   read_preprocessors(model, path);
   if (fs::exists(fs::path(path) / kAdapterConfig)) model.graph = with_adapters(model, read_peft(path));
+  if (!folder.prompts().empty()) model.graph.metadata[kTextPrompts] = folder.prompts().dump();
+  if (!folder.default_prompt().empty()) model.graph.metadata[kTextPrompt] = folder.default_prompt();
   const TokenizerFiles& tokenizer = folder.tokenizer();
   if (tokenizer.vocabulary.empty()) return model;
   model.files.insert(tokenizer.vocabulary.begin(), tokenizer.vocabulary.end());

@@ -79,6 +79,7 @@ TextEncoder::TextEncoder(const ModelRequest& request, const char* family, TextSi
   graph_.metadata["family"] = family;
   graph_.metadata[kTextHead] = named_head(request).name;
   if (sizes_.positions > 0) graph_.metadata[kPositions] = std::to_string(sizes_.positions);  // what texts are cut to
+  if (sizes_.token_types > 1 && !inputs_.has("token_type_ids")) graph_.metadata[kTextTypes] = "ignored";
   inputs_.declare(graph_);
 }
 

@@ -1,8 +1,9 @@
 #include "device/cuda/gemm/shape.h"
-#include "device/cuda/packed_rows.h"
 
 #include <algorithm>
 #include <bit>
+
+#include "device/cuda/packed_rows.h"
 
 namespace hone {
 namespace {
