@@ -8,6 +8,7 @@
 #include "jobs/image_inputs.h"
 #include "jobs/open_session.h"
 #include "jobs/profile.h"
+#include "jobs/sound_inputs.h"
 #include "jobs/text_inputs.h"
 #include "measure/peaks.h"
 
@@ -16,7 +17,7 @@ namespace {
 
 struct RunVerb : ModelFlags, ShapeFlags, RunFlags, GivenFlags, TextFlags, CheckFiniteFlags, ResultFlags {
   std::string output_dir;
-  std::vector<std::string> images;
+  std::vector<std::string> images, sounds;
   bool profile = false;
   uint64_t seed = 1;
   static std::span<const OptionField<RunVerb>> fields();
@@ -24,6 +25,8 @@ struct RunVerb : ModelFlags, ShapeFlags, RunFlags, GivenFlags, TextFlags, CheckF
 
 constexpr OptionField<RunVerb> kOwn[] = {
     flag("image", "PNG or JPEG files: made into what the model reads, as its folder says", &RunVerb::images,
+         {.file = OptionFile::reads, .takes_several = true}),
+    flag("audio", "WAV files: made into what the model reads, as its folder says", &RunVerb::sounds,
          {.file = OptionFile::reads, .takes_several = true}),
     flag("seed", "Of made-up inputs, when no others are given", &RunVerb::seed),
     flag("output-dir", "Write each output there as NAME.npy (what no name of a file holds becomes _)",
@@ -43,6 +46,7 @@ NamedTensors inputs_for(const RunVerb& verb, const LoadedModel& model) {
   NamedTensors inputs = verb.given();
   if (!texts.empty()) inputs.merge(text_inputs(model, tokenizer_of(model), texts));
   if (!verb.images.empty()) inputs.merge(image_inputs(model, verb.images));
+  if (!verb.sounds.empty()) inputs.merge(sound_inputs(model, verb.sounds));
   if (!inputs.empty()) return inputs;
   return default_inputs(model.graph, bind_symbols(model.graph, verb.shapes()), verb.seed);
 }
@@ -124,7 +128,8 @@ int run(RunVerb& verb) {
 constexpr Verb<RunVerb> kVerb{
     .name = "run",
     .summary =
-        "Run a model once, on given inputs, on texts, images, or made-up data; --profile shows where the time goes",
+        "Run a model once, on given inputs, on texts, images, sounds, or made-up data; --profile shows where the time "
+        "goes",
     .examples =
         "  hone run all-MiniLM-L6-v2 --text 'a sentence' --output-dir out\n"
         "  hone run vit-base-patch16-224 --image cat.png dog.jpg\n"

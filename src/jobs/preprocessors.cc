@@ -6,6 +6,7 @@
 #include "base/error.h"
 #include "data/image_processor.h"
 #include "jobs/image_inputs.h"
+#include "jobs/sound_inputs.h"
 
 namespace hone {
 namespace {
@@ -30,15 +31,23 @@ std::optional<Found> find_config(const std::string& folder, const char* part) {
 }  // namespace
 
 void read_preprocessors(LoadedModel& model, const std::string& folder) {
-  if (image_input_of(model.graph) == kNone) return;
-  if (const auto found = find_config(folder, "image_processor"))
-    describe_images(model, read_image_processor(found->config, found->source));
+  if (image_input_of(model.graph) != kNone) {
+    if (const auto found = find_config(folder, "image_processor"))
+      describe_images(model, read_image_processor(found->config, found->source));
+  } else if (sound_input_of(model.graph) != kNone) {
+    if (const auto found = find_config(folder, "feature_extractor"))
+      describe_sounds(model, read_sound_processor(found->config, found->source));
+  }
 }
 
 std::string preprocessor_config_of(const LoadedModel& model) {
-  if (image_input_of(model.graph) == kNone) return "";
-  const ImageTransform images = image_transform_of(model);
-  return images == ImageTransform() ? "" : image_processor_of(images).dump(2);
+  if (image_input_of(model.graph) != kNone) {
+    const ImageTransform images = image_transform_of(model);
+    return images == ImageTransform() ? "" : image_processor_of(images).dump(2);
+  }
+  if (sound_input_of(model.graph) == kNone) return "";
+  const SoundTransform sounds = sound_transform_of(model);
+  return sounds.rate == 0 ? "" : sound_processor_of(sounds).dump(2);
 }
 
 }  // namespace hone
