@@ -190,6 +190,7 @@ Value* WeightDecoder::scales(Value* pointer, Value* global) {
   const auto stored = [&](llvm::Type* type) { return e_.load(e_.vec(type), pointer); };
   switch (codec_.scale.by) {
     case By::none:
+    case By::integer:  // laid out as what they come to, f32
     case By::unknown:
       CHECK(false, "no scales that are read");
     case By::code:
