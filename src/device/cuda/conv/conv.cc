@@ -8,6 +8,7 @@
 #include "device/cuda/device.h"
 #include "device/cuda/gemm/shape.h"
 #include "kernels/lowering.h"
+#include "kernels/packed_rows.h"
 
 namespace hone {
 namespace {
@@ -49,6 +50,7 @@ int64_t prepacked_bytes(const CudaConvPlan& plan, const CudaTarget& target) {
 }
 void prepack(const CudaConvPlan& plan, const CudaTarget& target, const Tensor& weights, int threads, std::byte* out) {
   lay_out_conv(plan, tiles_of(plan, target), weights, threads, out);
+  drop_source(weights);
 }
 
 // One kernel a window and a tile, for planes of any size. Where rows are gathered, each thread remembers where those
@@ -66,6 +68,8 @@ Support adapt(const CudaDevice& device, const Lowering&, Prepared& prepared) {
     if (!plan.any_plane) for_any_plane(chosen, args.window), placed.set(args);
     chosen.tile = cuda_gemm_tile(chosen.product, device.target(), args.rows, chosen.product.n * chosen.groups);
     if (!sees_one_place(chosen)) chosen.tile.row_tiles = std::min(chosen.tile.row_tiles, 4);
+    const int64_t tiles = blocks(args.rows, chosen.tile.rows()) * blocks(chosen.product.n, chosen.tile.columns());
+    if (tiles > INT32_MAX / chosen.groups) return Support{fmt::format("{} groups of {} blocks", chosen.groups, tiles)};
     std::string key = fmt::format("{} ", chosen.leaves_plane);
     write_field(key, chosen.tile);
     return plans.choose(key, device, placed, [&] { return KernelPlan(chosen); });

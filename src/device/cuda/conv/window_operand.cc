@@ -29,8 +29,9 @@ Operand::Place WindowOperand::place(llvm::Value* row, llvm::Value* k) {
   llvm::Value* is_there = b.CreateAnd(b.CreateICmpULT(y, height_), b.CreateICmpULT(x, width_));
   is_there =
       b.CreateAnd(is_there, b.CreateAnd(b.CreateICmpSLT(row, rows_), b.CreateICmpSLT(k, e_.n32(plan_.product.k))));
-  llvm::Value* pixel = e_.wide(b.CreateAdd(b.CreateMul(y, width_), x));
-  pixel = b.CreateAdd(pixel, b.CreateMul(e_.wide(image), e_.wide(b.CreateMul(height_, width_))));
+  llvm::Value *height = e_.wide(height_), *width = e_.wide(width_);
+  llvm::Value* line_of_x = b.CreateAdd(b.CreateMul(e_.wide(image), height), e_.wide(y));
+  llvm::Value* pixel = b.CreateAdd(b.CreateMul(line_of_x, width), e_.wide(x));
   llvm::Value* element = b.CreateAdd(e_.times(pixel, plan_.groups * plan_.channels), e_.wide(channel));
   return {e_.at(safe, e_.times(element, size_bytes(dtype))), is_there};
 }

@@ -6,6 +6,7 @@
 #include "device/cuda/gemm/emit.h"
 #include "device/cuda/gemm/shape.h"
 #include "kernels/lowering.h"
+#include "kernels/packed_rows.h"
 
 namespace hone {
 namespace {
@@ -30,6 +31,7 @@ int64_t prepacked_bytes(const CudaGemmPlan& plan, const CudaTarget& target) {
 }
 void prepack(const CudaGemmPlan& plan, const CudaTarget& target, const Tensor& weights, int threads, std::byte* out) {
   lay_out_tiles(weight_tiles(plan, order_of(plan, target)), weights, 0, threads, out);
+  drop_source(weights);
 }
 
 // One kernel a tile, chosen by the rows of a run.
@@ -46,7 +48,9 @@ Support adapt(const CudaDevice& device, const Lowering&, Prepared& prepared) {
     if (args.m > INT32_MAX / 2 || args.n > INT32_MAX / 2 || args.k > INT32_MAX / 2)
       return Support{"a product with more than a thousand million rows, columns or k: sizes are counted in 32 bits"};
     CudaGemmPlan chosen = plan;
-    chosen.tile = cuda_gemm_tile(plan, device.target(), args.m, n * batches);
+    chosen.tile = cuda_gemm_tile(plan, device.target(), args.m, n * std::min<int64_t>(batches, INT32_MAX));
+    const int64_t blocks = ceil_div(args.m, int64_t{chosen.tile.rows()}) * ceil_div(n, int64_t{chosen.tile.columns()});
+    if (blocks > INT32_MAX / batches) return Support{fmt::format("{} batches of {} blocks", batches, blocks)};
     std::string key;
     write_field(key, chosen.tile);
     return plans.choose(key, device, placed, [&] { return KernelPlan(chosen); });
