@@ -160,6 +160,8 @@ SessionOptions RunFlags::options() const {
   options.device = backend != "cpu" ? open_device(backend) : device_of(device, isa);
   options.optimise = optimise;
   if (!compute.empty()) options.compute = parse_compute(compute);
+  if (options.compute == Compute::bf16 && options.device)
+    if (const std::string why = options.device->why_no_bf16(); !why.empty()) fail("--compute bf16: {}", why);
   options.no_winograd = no_winograd;
   options.fuse = !no_fusion;
   options.no_fallback = no_fallback;

@@ -73,6 +73,8 @@ class Device : public Memory {
   virtual std::optional<MachinePeaks> measure_peaks() { return std::nullopt; }
   virtual UnitRates units() const { return {}; }
   virtual std::vector<std::string> notes() const { return {}; }  // what keeps it from being faster, in sentences
+  // Why it has no bf16, for whoever asks for products in it by name; empty: it has.
+  virtual std::string why_no_bf16() const { return ""; }
   // Why graphs with gradients are not computed on it, in a sentence; empty: they are.
   virtual std::string why_no_training() const { return ""; }
 

@@ -147,16 +147,22 @@ void CudaContext::release(const CudaCalls& calls, uintptr_t address) noexcept {
 std::byte* CudaContext::take(size_t bytes) {
   const size_t taken = std::max<size_t>(bytes, 1);
   const CudaCalls calls(*this);
-  std::vector<uintptr_t> aside;
+  struct Aside {
+    ~Aside() {
+      for (uintptr_t each : addresses) context.release(calls, each);
+    }
+    CudaContext& context;
+    const CudaCalls& calls;
+    std::vector<uintptr_t> addresses;
+  } aside{*this, calls, {}};
   uintptr_t address = 0;
   for (bool is_new = false; !is_new;) {
     address = allocate(calls, taken);
     const std::lock_guard lock(mutex_);
     is_new = !is_of_the_past(address, taken, calls.generation());
     if (is_new) blocks_.insert_or_assign(address, Block{taken, calls.generation()});
-    else aside.push_back(address);
+    else aside.addresses.push_back(address);
   }
-  for (uintptr_t each : aside) release(calls, each);
   return reinterpret_cast<std::byte*>(address);  // a number that the device understands
 }
 

@@ -69,6 +69,11 @@ std::string CudaDevice::code_key(const KernelPlan& plan) const {
 int64_t CudaDevice::compile_bytes(int threads, int64_t kernels) const {
   return kCompilerBytes + kThreadBytes * threads + kKernelBytes * kernels;
 }
+std::string CudaDevice::why_no_bf16() const {
+  if (target_.has_bf16()) return "";
+  return fmt::format("{} ({}) has no bf16; leave --compute out, which is f32, or use a GPU of sm_80 or newer",
+                     hone::text_of(*this), to_string(target_));
+}
 std::string CudaDevice::why_no_training() const {
   return "device cuda has no kernels of gradients yet: models are trained on --device cpu, and what comes out runs on "
          "cuda";

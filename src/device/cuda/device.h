@@ -28,6 +28,7 @@ class CudaDevice : public Device, public std::enable_shared_from_this<CudaDevice
   std::unique_ptr<Compiler> make_compiler(const CompilerOptions& options) override;
   std::string code_key(const KernelPlan& plan) const override;
   int64_t compile_bytes(int threads, int64_t kernels) const override;
+  std::string why_no_bf16() const override;
   std::string why_no_training() const override;
 
  private:

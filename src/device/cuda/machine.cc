@@ -32,11 +32,12 @@ void initialise() {
 }
 
 // What the driver's compiler does not do: functions become part of kernels, slots on the stack and pointers of unknown
-// spaces go, and addresses are computed once. Loops stay as they are emitted.
+// spaces go, and addresses are computed once. Loops stay as they are emitted. Spaces come first: other passes drop the
+// pairs of casts that tell of them.
 void add_passes(llvm::legacy::PassManagerBase& passes) {
   passes.add(llvm::createAlwaysInlinerLegacyPass());
   passes.add(llvm::createSROAPass());
-  passes.add(llvm::createInferAddressSpacesPass());  // before what takes casts to a space and back for nothing
+  passes.add(llvm::createInferAddressSpacesPass());
   passes.add(llvm::createEarlyCSEPass(true));
   passes.add(llvm::createInstructionCombiningPass());
   passes.add(llvm::createCFGSimplificationPass());

@@ -34,7 +34,7 @@ CudaModule::~CudaModule() {
 Code CudaModule::find(const std::string& symbol) {
   const CudaCalls calls(context_, generation_);
   const std::lock_guard lock(mutex_);
-  const auto [known, is_new] = codes_.try_emplace(symbol, CudaCode{nullptr, generation_});
+  const auto [known, is_new] = codes_.try_emplace(symbol);
   if (is_new) try {
       calls.check(calls->cuModuleGetFunction(&known->second.function, module_, symbol.c_str()), symbol);
       allow_shared_memory(calls, context_, known->second.function, symbol);

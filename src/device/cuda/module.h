@@ -15,7 +15,6 @@ namespace hone {
 // What a Code of CUDA points to.
 struct CudaCode {
   cuda::Handle function = nullptr;
-  uint64_t generation = 0;  // of the context that it lies in
 };
 inline const CudaCode& cuda_code(Code code) { return *static_cast<const CudaCode*>(code); }
 

@@ -120,8 +120,7 @@ class PointwiseEmitter {
     }
     Value* left = e_.b.CreateSub(length, position_);
     Value* whole = e_.b.CreateAnd(e_.b.CreateICmpSGE(left, e_.num(e_.lanes)), e_.b.CreateICmpEQ(misplaced, e_.num(0)));
-    Value* mask = e_.tail_mask(left);
-    const Values results_now = emit_program(e_, plan_.program, arguments(from, whole, mask), first_);
+    const Values results_now = emit_program(e_, plan_.program, arguments(from, whole, left), first_);
     Values stored;
     for (size_t j = 0; j < results; ++j) stored.push_back(e_.narrow(plan_.results[j], results_now[j]));
     const auto store_all = [&](Value* of) {
@@ -129,7 +128,8 @@ class PointwiseEmitter {
       return Values{};
     };
     e_.choose(
-        whole, [&] { return by_vectors([&] { return store_all(nullptr); }); }, [&] { return store_all(mask); });
+        whole, [&] { return by_vectors([&] { return store_all(nullptr); }); },
+        [&] { return store_all(e_.tail_mask(left)); });
   }
 
   template <class Body>
@@ -140,7 +140,7 @@ class PointwiseEmitter {
     return made;
   }
 
-  Values arguments(const Values& from, Value* whole, Value* mask) {
+  Values arguments(const Values& from, Value* whole, Value* left) {
     const auto load = [&](Value* of) {
       Values raw;
       for (size_t i = 0; i < from.size(); ++i) {
@@ -156,7 +156,7 @@ class PointwiseEmitter {
       return raw;
     };
     const Values raw = e_.choose(
-        whole, [&] { return by_vectors([&] { return load(nullptr); }); }, [&] { return load(mask); });
+        whole, [&] { return by_vectors([&] { return load(nullptr); }); }, [&] { return load(e_.tail_mask(left)); });
     Values args(from.size());
     for (size_t i = 0, next = 0; i < from.size(); ++i) {
       const PointwisePlan::Operand& o = plan_.operands[i];

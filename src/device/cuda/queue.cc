@@ -119,8 +119,8 @@ void CudaQueue::launch(Code code, const KernelArgs& args, const Launch& call, st
 }
 
 std::unique_ptr<Replay> CudaQueue::prepare(std::span<const QueuedStep> steps) {
+  auto replay = std::make_unique<CudaReplay>(*context_, steps, stream_->generation());  // goes behind the calls
   const CudaCalls at = calls();
-  auto replay = std::make_unique<CudaReplay>(*context_, steps, stream_->generation());
   at.check(at->cuGraphCreate(&replay->graph, 0), "a graph");
   Handle before = nullptr;
   for (size_t i = 0; i < steps.size(); ++i) {

@@ -1,5 +1,6 @@
 #include "device/llvm/object_compiler.h"
 
+#include <llvm/Analysis/TargetTransformInfo.h>
 #include <llvm/Config/llvm-config.h>
 #include <llvm/IR/DiagnosticInfo.h>
 #include <llvm/IR/LegacyPassManager.h>
@@ -64,7 +65,10 @@ void note_spill(const llvm::DiagnosticInfo* info, void* spilled) {
 // Passes are set up once for all modules of one kind: half a millisecond each otherwise.
 struct Passes {
   Passes(llvm::TargetMachine& machine, const CodeMachine& described, llvm::CodeGenFileType type) : stream(out) {
-    if (described.add_passes) described.add_passes(manager);
+    if (described.add_passes) {
+      manager.add(llvm::createTargetTransformInfoWrapperPass(machine.getTargetIRAnalysis()));
+      described.add_passes(manager);
+    }
     CHECK(!machine.addPassesToEmitFile(manager, stream, nullptr, type));
   }
   llvm::SmallVector<char, 0> out;
