@@ -92,10 +92,20 @@ CudaCalls::CudaCalls(CudaContext& context) : context_(context), lock_(context.ca
   enter();
 }
 
-CudaCalls::CudaCalls(CudaContext& context, uint64_t generation)
-    : context_(context), lock_(context.calls_), generation_(generation) {
+CudaCalls::CudaCalls(CudaContext& context, uint64_t generation, const CudaUnderWay* under_way)
+    : context_(context), lock_(context.calls_), generation_(generation), under_way_(under_way) {
   if (generation != context_.generation() || generation != context_.ready_) context_.throw_lost();
   enter();
+}
+
+void CudaUnderWay::add(std::string_view from, std::string_view to, size_t count) {
+  if (launches == 0) first = from;
+  last = to, launches += count;
+}
+
+std::string CudaUnderWay::text() const {
+  if (launches == 1) return fmt::format("step \"{}\"", first);
+  return fmt::format("one of the {} steps from \"{}\" to \"{}\", which HONE_CUDA_SYNC=1 names", launches, first, last);
 }
 
 // Each time: other libraries of the process make theirs the thread's.
@@ -103,7 +113,9 @@ void CudaCalls::enter() { check(context_.driver_->cuCtxSetCurrent(context_.conte
 
 void CudaCalls::check(int result, std::string_view what) const {
   if (result == kSuccess) return;
-  std::string text = context_.driver_->text_of(result, fmt::format("{}: {}", context_.text(), what));
+  const bool is_late = is_sticky(result) && under_way_ && under_way_->launches > 0;
+  std::string text = context_.driver_->text_of(
+      result, fmt::format("{}: {}", context_.text(), is_late ? under_way_->text() : std::string(what)));
   if (result == kOutOfMemory) throw MemoryError(text);
   if (!is_sticky(result)) fail("{}", text);
   context_.lose(generation_, std::move(text));

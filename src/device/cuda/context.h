@@ -80,11 +80,20 @@ class CudaContext {
   std::map<std::string, std::weak_ptr<CudaModule>> modules_;  // by the image's hash
 };
 
+// Launches that were asked for and that nobody has waited for. Their names stay until they are done.
+struct CudaUnderWay {
+  std::string_view first, last;
+  size_t launches = 0;
+  void add(std::string_view from, std::string_view to, size_t count);
+  std::string text() const;  // which step, or which of them
+};
+
 // Calls of the driver by one thread. While it lives, the context is the thread's, and stays.
 class CudaCalls {
  public:
-  explicit CudaCalls(CudaContext& context);              // of now. Throws Error where there is none any more
-  CudaCalls(CudaContext& context, uint64_t generation);  // DeviceLost where that is over
+  explicit CudaCalls(CudaContext& context);  // of now. Throws Error where there is none any more
+  // DeviceLost where that is over. A fault that is heard of is that of what is `under_way`, where there is something.
+  CudaCalls(CudaContext& context, uint64_t generation, const CudaUnderWay* under_way = nullptr);
   uint64_t generation() const { return generation_; }
   const cuda::Driver* operator->() const { return context_.driver_.get(); }
   // Unless the result is success: throws Error, MemoryError where memory is short, and DeviceLost where the context is
@@ -97,6 +106,7 @@ class CudaCalls {
   CudaContext& context_;
   std::shared_lock<std::shared_mutex> lock_;
   uint64_t generation_;
+  const CudaUnderWay* const under_way_ = nullptr;
 };
 
 }  // namespace hone

@@ -91,18 +91,6 @@ void CudaQueue::copy(std::byte* to, const std::byte* from, size_t bytes) {
   at.check(at->cuMemcpyDtoDAsync_v2(address_of(to), address_of(from), bytes, stream_->handle()), "a copy");
 }
 
-void CudaQueue::asked_for(std::string_view first, std::string_view last, size_t launches) {
-  if (launches_ == 0) first_ = first;
-  last_ = last, launches_ += launches;
-}
-
-std::string CudaQueue::under_way() const {
-  if (launches_ == 0) return "a copy";
-  if (launches_ == 1) return step_text(first_);
-  return fmt::format("one of the {} steps from \"{}\" to \"{}\", which HONE_CUDA_SYNC=1 names", launches_, first_,
-                     last_);
-}
-
 void CudaQueue::launch(Code code, const KernelArgs& args, const Launch& call, std::span<std::byte* const> scratch) {
   const CudaCalls at = calls();
   if (call.items == 0) return;
@@ -112,10 +100,10 @@ void CudaQueue::launch(Code code, const KernelArgs& args, const Launch& call, st
                               static_cast<unsigned>(call.threads_per_item), 1, 1,
                               static_cast<unsigned>(call.shared_bytes), stream_->handle(), params.places, nullptr),
            step_text(call.name));
-  asked_for(call.name, call.name, 1);
+  under_way_.add(call.name, call.name, 1);
   if (!context_->waits_for_steps()) return;
   at.check(at->cuStreamSynchronize(stream_->handle()), step_text(call.name));
-  launches_ = 0;
+  under_way_ = {};
 }
 
 std::unique_ptr<Replay> CudaQueue::prepare(std::span<const QueuedStep> steps) {
@@ -155,7 +143,7 @@ void CudaQueue::run(Replay& asked, std::span<const size_t> changed) {
   const std::string_view first = replay.steps.front().call->name, last = replay.steps.back().call->name;
   at.check(at->cuGraphLaunch(replay.exec, stream_->handle()),
            fmt::format("the steps from \"{}\" to \"{}\"", first, last));
-  asked_for(first, last, replay.steps.size());
+  under_way_.add(first, last, replay.steps.size());
 }
 
 uint64_t CudaQueue::record() {
@@ -182,9 +170,8 @@ void CudaQueue::synchronise() {
   const int result = at->cuStreamSynchronize(stream_->handle());
   if (result == kSuccess) stream_->deliver(at);
   else stream_->drop_reads();
-  const std::string what = result == kSuccess ? "" : under_way();
-  launches_ = 0;
-  at.check(result, what);
+  at.check(result, "a copy");
+  under_way_ = {};
 }
 
 }  // namespace hone

@@ -31,15 +31,11 @@ class CudaQueue : public Queue {
   void synchronise() override;
 
  private:
-  CudaCalls calls() const { return {*context_, stream_->generation()}; }
-  void asked_for(std::string_view first, std::string_view last, size_t launches);
-  std::string under_way() const;  // for what fails of it
+  CudaCalls calls() const { return {*context_, stream_->generation(), &under_way_}; }
 
   const std::shared_ptr<CudaContext> context_;
   std::unique_ptr<CudaStream> stream_;
-  // The launches since all was done; their names stay until they are.
-  std::string_view first_, last_;
-  size_t launches_ = 0;
+  CudaUnderWay under_way_;
 };
 
 }  // namespace hone
