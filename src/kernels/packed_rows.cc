@@ -4,7 +4,9 @@
 #include <cstring>
 #include <vector>
 
+#include "base/mapped_file.h"
 #include "formats/scale.h"
+#include "ir/lying_bytes.h"
 #include "kernels/code_reader.h"
 
 namespace hone {
@@ -26,6 +28,10 @@ ScaleGrid scale_grid(const Format& format) {
       return {.rows = 1, .columns = g.columns, .flattened = true};
   }
   CHECK(false);
+}
+
+void drop_source(const Tensor& weights) {
+  for (const Buffer* plane : weights.buffers()) drop_pages(bytes_in_file(*plane));
 }
 
 PackedRows::PackedRows(const Tensor& weights, int64_t k)

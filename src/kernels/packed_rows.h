@@ -18,6 +18,9 @@ struct ScaleGrid {
 };
 ScaleGrid scale_grid(const Format& format);
 
+// Gives back the pages of weights that were read from a mapped file.
+void drop_source(const Tensor& weights);
+
 class PackedRows {
  public:
   PackedRows(const Tensor& weights, int64_t k);  // the tensor outlives this

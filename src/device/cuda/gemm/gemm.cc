@@ -6,6 +6,7 @@
 #include "device/cuda/gemm/emit.h"
 #include "device/cuda/gemm/shape.h"
 #include "kernels/lowering.h"
+#include "kernels/packed_rows.h"
 
 namespace hone {
 namespace {
@@ -13,7 +14,6 @@ namespace {
 Launch launch(const CudaGemmPlan& plan, const CudaTarget& target, GemmArgs& args) {
   const CudaGemmShape s = cuda_gemm_shape(plan, target);
   const int64_t n = plan.n ? plan.n : args.n;
-  args.block_rows = s.tile.rows();
   return {.items = args.batches * ceil_div(args.m, int64_t{s.tile.rows()}) * ceil_div(n, int64_t{s.tile.columns()}),
           .shared_bytes = s.shared_bytes()};
 }
@@ -31,13 +31,14 @@ int64_t prepacked_bytes(const CudaGemmPlan& plan, const CudaTarget& target) {
 }
 void prepack(const CudaGemmPlan& plan, const CudaTarget& target, const Tensor& weights, int threads, std::byte* out) {
   lay_out_tiles(weight_tiles(plan, order_of(plan, target)), weights, 0, threads, out);
+  drop_source(weights);
 }
 
 // One kernel a tile, chosen by the rows of a run.
 Support adapt(const CudaDevice& device, const Lowering&, Prepared& prepared) {
   StepDraft& step = prepared.step();
   CudaGemmPlan plan{step.plan->get<GemmPlan>()};
-  plan.rows = {};
+  plan.m = 0;
   step.plan.reset();
   prepared.place = [=, &device, fill = std::move(prepared.place), plans = PlanVariants<std::string>()](
                        const RunSizes& sizes, StepCall& placed) mutable {
@@ -47,7 +48,9 @@ Support adapt(const CudaDevice& device, const Lowering&, Prepared& prepared) {
     if (args.m > INT32_MAX / 2 || args.n > INT32_MAX / 2 || args.k > INT32_MAX / 2)
       return Support{"a product with more than a thousand million rows, columns or k: sizes are counted in 32 bits"};
     CudaGemmPlan chosen = plan;
-    chosen.tile = cuda_gemm_tile(plan, device.target(), args.m, n * batches);
+    chosen.tile = cuda_gemm_tile(plan, device.target(), args.m, n * std::min<int64_t>(batches, INT32_MAX));
+    const int64_t blocks = ceil_div(args.m, int64_t{chosen.tile.rows()}) * ceil_div(n, int64_t{chosen.tile.columns()});
+    if (blocks > INT32_MAX / batches) return Support{fmt::format("{} batches of {} blocks", batches, blocks)};
     std::string key;
     write_field(key, chosen.tile);
     return plans.choose(key, device, placed, [&] { return KernelPlan(chosen); });

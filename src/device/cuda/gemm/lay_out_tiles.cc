@@ -4,7 +4,7 @@
 #include <array>
 #include <cmath>
 #include <cstring>
-#include <optional>
+#include <utility>
 #include <vector>
 
 #include "base/threads.h"
@@ -24,9 +24,9 @@ struct CodeTarget {
 
 class TileWriter {
  public:
-  TileWriter(const WeightTiles& tiles, const Tensor& weights, int64_t first_row) : t_(tiles), first_row_(first_row) {
-    if (t_.meaning) rows_.emplace(weights, t_.k);
-    else bytes_ = lying_bytes(weights.data());
+  // `packed`: those of packed weights, whose row 0 of the tiles is `first_row`.
+  TileWriter(const WeightTiles& tiles, CodeRow read, const PackedRows* packed, int64_t first_row)
+      : t_(tiles), read_(std::move(read)), rows_(packed), first_row_(first_row) {
     for (int column = 0; column < t_.columns(); ++column)
       for (int d = 0; d < t_.depth(); ++d) targets_.push_back(target_of(column, d));
   }
@@ -37,7 +37,7 @@ class TileWriter {
     const int64_t columns = std::min<int64_t>(t_.columns(), t_.n - tile * t_.columns());
     for (int column = 0; column < t_.columns(); ++column) {
       std::ranges::fill(codes, padding());
-      if (column < columns) read_row(tile * t_.columns() + column, codes);
+      if (column < columns) read_(tile * t_.columns() + column, std::span(codes).first(static_cast<size_t>(t_.k)));
       put_column(column, codes, codes_of_tile);
     }
     if (t_.meaning) write_scales(tile, columns, out);
@@ -60,21 +60,6 @@ class TileWriter {
     if (!t_.meaning) return 0;
     const auto zero = std::ranges::find_if(t_.meaning->values, [](float v) { return v == 0; });
     return zero == t_.meaning->values.end() ? 0 : static_cast<uint32_t>(zero - t_.meaning->values.begin());
-  }
-
-  void read_row(int64_t row, std::span<uint32_t> codes) const {
-    const auto count = static_cast<size_t>(t_.k);
-    if (rows_) return rows_->read_codes(first_row_ + row, codes.first(count));
-    const std::byte* from = bytes_.data() + (first_row_ + row) * t_.k * t_.bits / 8;
-    if (t_.bits == 32) {
-      std::memcpy(codes.data(), from, count * 4);
-      return;
-    }
-    for (size_t i = 0; i < count; ++i) {
-      uint16_t code = 0;
-      std::memcpy(&code, from + 2 * i, 2);
-      codes[i] = code;
-    }
   }
 
   void put_column(int column, std::span<const uint32_t> codes, std::byte* out) const {
@@ -127,22 +112,40 @@ class TileWriter {
   }
 
   const WeightTiles& t_;
+  const CodeRow read_;
+  const PackedRows* const rows_;
   const int64_t first_row_;
-  std::optional<PackedRows> rows_;
-  std::span<const std::byte> bytes_;
   std::vector<CodeTarget> targets_;  // [column][depth]
 };
 
-}  // namespace
-
-void lay_out_tiles(const WeightTiles& t, const Tensor& weights, int64_t first_row, int threads, std::byte* out) {
-  const TileWriter writer(t, weights, first_row);
+void write_tiles(const TileWriter& writer, const WeightTiles& t, int threads, std::byte* out) {
   std::memset(out, 0, static_cast<size_t>(t.bytes()));  // bits are added to words
   auto chunk = [&](int64_t begin, int64_t end, int) {
     for (int64_t tile = begin; tile < end; ++tile) writer.write(tile, out);
   };
   parallel_chunks(t.column_tiles(), 1, threads, chunk);
   writer.write_global(out);
+}
+
+}  // namespace
+
+void lay_out_tiles(const WeightTiles& t, const CodeRow& read, int threads, std::byte* out) {
+  write_tiles(TileWriter(t, read, nullptr, 0), t, threads, out);
+}
+
+void lay_out_tiles(const WeightTiles& t, const Tensor& weights, int64_t first_row, int threads, std::byte* out) {
+  if (t.meaning) {
+    const PackedRows rows(weights, t.k);
+    const auto read = [&](int64_t row, std::span<uint32_t> codes) { rows.read_codes(first_row + row, codes); };
+    return write_tiles(TileWriter(t, read, &rows, first_row), t, threads, out);
+  }
+  const std::span<const std::byte> bytes = lying_bytes(weights.data());
+  const auto read = [&](int64_t row, std::span<uint32_t> codes) {
+    const std::byte* from = bytes.data() + (first_row + row) * t.k * t.bits / 8;
+    for (size_t i = 0; i < codes.size(); ++i)
+      std::memcpy(&codes[i], from + i * static_cast<size_t>(t.bits / 8), static_cast<size_t>(t.bits / 8));
+  };
+  lay_out_tiles(t, read, threads, out);
 }
 
 }  // namespace hone

@@ -84,8 +84,11 @@ Support cuda_gemm_support(const CudaGemmPlan& plan, const CudaTarget& target) {
   if (plan.n > INT32_MAX / 2 || plan.k > INT32_MAX / 2)
     return {fmt::format("a product with n = {}, k = {}: sizes are counted in 32 bits", plan.n, plan.k)};
   if (!plan.w_format.empty())
-    if (Support r = can_lie_in_tiles(parse_format(plan.w_format)); !r.supported()) return r;
-  const int64_t shared = cuda_gemm_shape(plan, target).shared_bytes();
+    if (Support r = prepackable(parse_format(plan.w_format)); !r.supported()) return r;
+  const CudaGemmShape s = cuda_gemm_shape(plan, target);
+  if (s.weights.scales() > INT32_MAX / (4 * s.weights.levels()))
+    return {fmt::format("{} scales: they are counted in 32 bits", s.weights.scales())};
+  const int64_t shared = s.shared_bytes();
   if (shared > target.shared_bytes())
     return {fmt::format("a tile of {} bytes of shared memory; a block has {}", shared, target.shared_bytes())};
   return {};

@@ -32,7 +32,15 @@ void store_results(CudaEmitter& e, const CudaGemmShape& s, ProductLoop& loop, co
     row = e.wide(b.CreateAdd(place.row, b.CreateAdd(row, b.CreateShl(e.low32(pass), 4))));
     Value* column = e.wide(b.CreateAdd(place.column, b.CreateShl(vector, 2)));
     Value* inside = b.CreateAnd(b.CreateICmpSLT(row, place.rows), b.CreateICmpSLT(column, place.n));
-    e.when(inside, [&] { epilogue.write(row, column, sum_of(e, s, own, vector)); });
+    Value* placed = place.first_column ? b.CreateAdd(column, place.first_column) : column;
+    e.when(inside, [&] {
+      Value* four = sum_of(e, s, own, vector);
+      if (place.side == 4) return epilogue.write(row, placed, four);
+      for (int i = 0; i < 4; ++i)
+        e.when(b.CreateICmpSLT(b.CreateAdd(column, e.num(i)), place.n), [&] {
+          epilogue.write(row, b.CreateAdd(placed, e.num(i)), b.CreateShuffleVector(four, std::vector<int>{i}));
+        });
+    });
   };
   e.loop(e.num(0), e.num(t.row_tiles), 1, {}, [&](Value* pass, const Values&) {
     if (t.row_tiles > 1) e.barrier();  // what was there has been read

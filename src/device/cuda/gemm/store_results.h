@@ -11,6 +11,9 @@ namespace hone {
 struct ResultPlace {
   llvm::Value *row, *column;
   llvm::Value *rows, *n;  // of the result
+  // The epilogue's number of the first column, and how many it takes at a time: 4 or 1. Null: 0.
+  llvm::Value* first_column = nullptr;
+  int side = 4;
 };
 
 void store_results(CudaEmitter& e, const CudaGemmShape& shape, ProductLoop& loop, const Values& sums,

@@ -65,14 +65,6 @@ std::vector<WordRun> word_runs(int bits) {
   return runs;
 }
 
-Support can_lie_in_tiles(const Format& format) {
-  if (is_plain_float(format))
-    return {fmt::format("{} weights are a plain element type, not a packed format", to_string(format))};
-  if (code_meaning(format).scale.by == ScaleMeaning::By::unknown)
-    return {fmt::format("{} has scales that kernels can't decode", to_string(format))};
-  return {};
-}
-
 bool multiplies_as_bf16(const Format& format, int64_t k) {
   const CodeMeaning& m = code_meaning(format);
   if (m.by > By::table || !m.exact_in_bf16 || m.levels > 1) return false;

@@ -16,6 +16,8 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -81,8 +83,6 @@ struct WordRun {
 };
 std::vector<WordRun> word_runs(int bits);
 
-// Whether weights in this format can be laid out.
-Support can_lie_in_tiles(const Format& format);
 // Whether the codes of a format, less their zero points, go through products of bf16 exactly, and each group's scale is
 // that of whole products: weights of such a format lie as fragments where the device has those.
 bool multiplies_as_bf16(const Format& format, int64_t k);
@@ -90,7 +90,11 @@ bool multiplies_as_bf16(const Format& format, int64_t k);
 WeightTiles weight_tiles(const GemmPlan& plan, TileOrder order);
 
 std::string weight_tiles_key(const WeightTiles& tiles, const GemmPlan& plan);
-// Rows [first_row, first_row + n) of the weights.
+// Codes of one row, of which there is one a k.
+using CodeRow = std::function<void(int64_t row, std::span<uint32_t> codes)>;
+// Plain weights in whichever order they come.
+void lay_out_tiles(const WeightTiles& tiles, const CodeRow& read, int threads, std::byte* out);
+// Rows [first_row, first_row + n) of a matrix.
 void lay_out_tiles(const WeightTiles& tiles, const Tensor& weights, int64_t first_row, int threads, std::byte* out);
 
 }  // namespace hone

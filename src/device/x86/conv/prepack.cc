@@ -6,7 +6,7 @@
 
 #include "base/threads.h"
 #include "device/x86/conv/shape.h"
-#include "device/x86/conv/weight_steps.h"
+#include "kernels/conv/weight_steps.h"
 #include "device/x86/conv/winograd_shape.h"
 #include "device/x86/conv/winograd_weights.h"
 #include "device/x86/gemm/prepack.h"

@@ -1,7 +1,7 @@
 // G g Gᵀ: the weights of a convolution as Winograd's algorithm multiplies them.
 #pragma once
 
-#include "device/x86/conv/weight_steps.h"
+#include "kernels/conv/weight_steps.h"
 #include "device/x86/conv/winograd.h"
 #include "device/x86/gemm/panel_layout.h"
 #include "ir/tensor.h"

@@ -141,10 +141,6 @@ void lay_out_panels(const PanelLayout& s, const Tensor& weights, int64_t first_r
   }
 }
 
-void drop_source(const Tensor& weights) {
-  for (const Buffer* plane : weights.buffers()) drop_pages(bytes_in_file(*plane));
-}
-
 std::string prepack_key(const X86GemmPlan& plan, const X86Target& target) {
   const PanelLayout layout = panel_layout(plan, target);
   return fmt::format("{}x{} {} lanes {} vectors {}{}", plan.n, plan.k,

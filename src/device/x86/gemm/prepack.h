@@ -13,11 +13,9 @@ int64_t prepacked_bytes(const X86GemmPlan& plan, const X86Target& target);
 // `weights` is f32 or bf16 [N,K] (as plan.w) or packed in plan.w_format.
 void prepack(const X86GemmPlan& plan, const X86Target& target, const Tensor& weights, int threads, std::byte* out);
 
-// For other classes whose weights are such panels: rows [first_row, first_row + layout.n) of the weights at `base`, and
-// the pages of a mapped source given back.
+// For other classes whose weights are such panels: rows [first_row, first_row + layout.n) of the weights at `base`.
 void lay_out_panels(const PanelLayout& layout, const Tensor& weights, int64_t first_row, int threads, std::byte* base);
-void drop_source(const Tensor& weights);
-// Likewise of rows [first, last) of a plane whose rows are `row_bytes` long.
+// Gives back pages of rows [first, last) of a plane whose rows are `row_bytes` long.
 void drop_rows(const Buffer& plane, int64_t row_bytes, int64_t first, int64_t last);
 
 }  // namespace hone

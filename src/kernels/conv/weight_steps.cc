@@ -1,4 +1,4 @@
-#include "device/x86/conv/weight_steps.h"
+#include "kernels/conv/weight_steps.h"
 
 #include "base/error.h"
 
