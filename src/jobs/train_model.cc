@@ -4,7 +4,6 @@
 #include <malloc.h>
 
 #include <algorithm>
-#include <charconv>
 #include <filesystem>
 
 #include <fmt/format.h>
@@ -17,10 +16,10 @@
 #include "base/threads.h"
 #include "data/batch_reader.h"
 #include "data/dataset_facts.h"
-#include "jobs/class_names.h"
 #include "jobs/compiled_packer.h"
 #include "jobs/load_model.h"
 #include "jobs/save_model.h"
+#include "jobs/training_choices.h"
 #include "jobs/training_data.h"
 #include "jobs/training_record.h"
 #include "jobs/training_run.h"
@@ -49,43 +48,6 @@ int64_t bytes_in(const std::string& path) {
   return bytes;
 }
 
-std::vector<double> class_weights(const std::string& text, const TrainingData& data) {
-  if (text.empty()) return {};
-  if (text == "balanced") return data.balanced_weights();
-  std::vector<double> weights;
-  for (const std::string& part : split(text, ',')) {
-    const std::string_view number = trim(part);
-    double value = 0;
-    const auto [end, error] = std::from_chars(number.data(), number.data() + number.size(), value);
-    if (error != std::errc() || end != number.data() + number.size())
-      fail("class-weights: \"{}\" is no number; expected \"balanced\" or numbers separated by commas", part);
-    weights.push_back(value);
-  }
-  return weights;
-}
-
-std::string loss_for(const TrainingOptions& options, const LabelNeeds& needs) {
-  if (options.loss.empty()) return needs.loss;
-  const LossDef& def = find_loss(options.loss);
-  if (def.classes != (needs.kind == TargetKind::classes))
-    fail("the loss {} does not go with the labels, which are {}; it is {}", def.name, to_string(needs.kind), def.doc);
-  return def.name;
-}
-
-// The data, with classes numbered as the model numbers them where it knows their names.
-Dataset read_for(const LoadedModel& model, const TrainModelOptions& options) {
-  Dataset data = read_dataset(options.data, options.reading);
-  const std::vector<std::string> known = classes_of(model);
-  const std::span<const std::string> names = class_names(data.labels);
-  const bool is_known =
-      !names.empty() && names.size() <= known.size() &&
-      std::ranges::all_of(names, [&](const auto& name) { return std::ranges::count(known, name) > 0; });
-  if (!is_known || !options.reading.classes.empty() || std::ranges::equal(names, known)) return data;
-  DataOptions as_model = options.reading;
-  as_model.classes = known;
-  return read_dataset(options.data, as_model);
-}
-
 // Bytes of what a graph is given of a batch.
 int64_t argument_bytes(const Graph& graph, const Bindings& sizes) {
   int64_t bytes = 0;
@@ -106,18 +68,6 @@ Graph computing(Graph graph, std::span<const ValueId> values) {
   for (ValueId input : inputs)
     if (graph.use_count(input) == 0) graph.erase_input(input);
   return graph;
-}
-
-std::string memory_line(const TrainingMemory& m) {
-  const auto bytes = [](int64_t n) { return human_bytes(static_cast<double>(n)); };
-  return fmt::format(
-      "training takes {}: {} of trained weights, {} of the optimizer's state, {} of other weights, {} of activations "
-      "and gradients, {} of scratch memory, {} of weights laid out for products, {} of outputs, {} of data, {} of "
-      "machine code and what made it{}{}",
-      bytes(m.total()), bytes(m.parameters), bytes(m.state), bytes(m.constants), bytes(m.values), bytes(m.scratch),
-      bytes(m.laid_out), bytes(m.outputs), bytes(m.data), bytes(m.code),
-      m.exchange > 0 ? fmt::format(", {} of gradients of other processes", bytes(m.exchange)) : "",
-      m.teacher > 0 ? fmt::format(", {} of the teacher", bytes(m.teacher)) : "");
 }
 
 // "3 tensors (a, b, c) are".
@@ -246,7 +196,7 @@ class Job {
          .ranks = ranks(),
          .keep_zeros = o.keep_zeros,
          .packer = packer_.get(),
-         .distillation = distillation(),
+         .distillation = distillation_of(o, needs),
          .sizes = [this](const Graph& evaluate) { return largest_batch(evaluate); }});
     fitted_ = without_compared_layers(std::move(fitted_));
     data_->fit(inference_graph(graphs_.evaluate));
@@ -275,15 +225,6 @@ class Job {
         fitted_, predictions_label(without_compared_layers(fitted_), ""), *data_, options_.session);
     facts_.notes.push_back(teacher_->what());
     say(teacher_->what());
-  }
-
-  std::optional<DistillationOptions> distillation() const {
-    const TrainingOptions& o = options_.training;
-    if (o.teacher.empty()) return std::nullopt;
-    if (loss_for(o, data_->needs()) == "mse" && o.temperature != TrainingOptions().temperature)
-      fail("temperature is of classes, and the loss is mse: numbers are compared as they are");
-    return DistillationOptions{
-        .temperature = o.temperature, .weight = o.distill_weight, .layer_weight = o.distill_layer_weight};
   }
 
   // Scales that are learned begin from what the first batches show; their rules go to `groups`.

@@ -12,7 +12,7 @@
 #include "device/x86/block_gemm/shape.h"
 #include "device/x86/copy.h"
 #include "device/x86/emitter.h"
-#include "device/x86/panel.h"
+#include "device/x86/left_rows.h"
 #include "device/x86/strips.h"
 #include "device/x86/tile.h"
 

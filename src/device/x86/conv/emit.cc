@@ -6,16 +6,17 @@
 #include "device/x86/amx/pending_strip.h"
 #include "device/x86/amx/tile_product.h"
 #include "device/x86/amx/tile_registers.h"
+#include "device/x86/conv/copy_block.h"
 #include "device/x86/conv/plan.h"
 #include "device/x86/conv/shape.h"
 #include "device/x86/conv/winograd_shape.h"
 #include "device/x86/copy.h"
 #include "device/x86/emitter.h"
-#include "device/x86/panel.h"
 #include "device/x86/plane.h"
 #include "device/x86/product_epilogue.h"
 #include "device/x86/strips.h"
 #include "device/x86/tile.h"
+#include "device/x86/unpack.h"
 #include "device/x86/winograd.h"
 
 namespace hone {
@@ -45,12 +46,12 @@ class ConvKernel {
     else add_tiles_of_plane();
     if (shape_.gemm.from<UnpackedCodes>())
       unpack_ = emit_unpack(e_, symbol_ + "_unpack", shape_.gemm, format_, shape_.gemm.row_bytes());
-    if (shape_.gemm.integers()) run_ = emit_code_run(e_, symbol_ + "_codes", shape_.gemm.code_form(), plan_.product.a);
-    if (shape_.copied) copy_ = emit_copy_block();
+    if (shape_.copied) copy_ = emit_copy_block(e_, symbol_, plan_, shape_);
     frame_ = e_.begin_kernel(symbol_);
     allow_spills(frame_.function);
     generate_quickly(frame_.function);
-    read_sizes(frame_);
+    const ConvSizes sizes = conv_sizes(e_, plan_, shape_, frame_);
+    p_ = sizes.plane, row_bytes_ = sizes.row_bytes, block_rows_ = sizes.block_rows, blocks_ = sizes.blocks;
     sums_ = e_.stack(e_.v_f32, int64_t{shape_.gemm.rows} * shape_.gemm.vectors);
     panel_scratch_ = e_.at(frame_.scratch, size(round_up(shape_.copied_bytes(), 64), place_of<&A::copied_bytes>));
     if (plan_.groups > 1) group_args_ = e_.stack(e_.i8, sizeof(KernelArgs));
@@ -77,17 +78,7 @@ class ConvKernel {
   bool by_tiles() const { return shape_.gemm.tiles(); }
   int64_t element() const { return size_bytes(plan_.product.a); }
 
-  // A size that is constant or what launch() has derived from the plane.
-  Value* size(int64_t constant, int derived) {
-    return plan_.any_plane ? e_.kernel_dim(frame_, derived) : e_.num(constant);
-  }
-  void read_sizes(const KernelFrame& frame) {
-    frame_ = frame;
-    p_ = plane_values(e_, w_, plan_.any_plane, frame_, place_of<&A::window>);
-    row_bytes_ = size(shape_.row_bytes, place_of<&A::row_bytes>);
-    block_rows_ = size(shape_.block_rows, place_of<&A::block_rows>);
-    blocks_ = size(shape_.blocks, place_of<&A::blocks>);
-  }
+  Value* size(int64_t constant, int derived) { return conv_size(e_, plan_, frame_, constant, derived); }
 
   TileSpec tile_spec_of(int64_t rows) {
     TileSpec spec = tile_spec(shape_.gemm, &format_, static_cast<int>(rows));
@@ -124,99 +115,6 @@ class ConvKernel {
       spec.chains = each.chains;
       tiles_[each] = emit_tile(e_, fmt::format("{}_tile{}c{}", symbol_, each.rows, each.chains), spec);
     }
-  }
-
-  // void(args, x, first, scratch): rows first, first + 1, … of a plane (of one group's channels), padding outside it.
-  Function* emit_copy_block() {
-    llvm::Type* const params[] = {e_.ptr, e_.ptr, e_.i64, e_.ptr};
-    Function* f = e_.begin_function(symbol_ + "_copy", e_.b.getVoidTy(), params, false);
-    read_sizes({f, f->getArg(0), nullptr, nullptr, nullptr});
-    Value *x = f->getArg(1), *first = f->getArg(2), *scratch = f->getArg(3);
-    padding_ = padding_lane();
-    Value* source_row = e_.times(p_.width, plan_.channels * plan_.groups * element());
-    // The first and the last output row of a block are this far apart, and its window that high.
-    Value* rows = e_.times(e_.b.CreateSub(block_rows_, e_.num(1)), w_.stride_y);
-    rows = e_.b.CreateAdd(rows, e_.num((w_.kernel_height - 1) * w_.dilation_y + 1));
-    e_.loop(e_.num(0), rows, 1, {}, [&](Value* r, const Values&) {
-      Value* row = e_.b.CreateAdd(first, r);
-      Value* to = e_.at(scratch, e_.times(r, row_bytes_));
-      Value* inside = e_.b.CreateICmpULT(row, p_.height);
-      e_.when(inside, [&] {
-        Value* from = e_.at(x, e_.times(row, source_row));
-        if (!shape_.spreads) return copy_row(from, to, e_.b.CreateUDiv(row_bytes_, e_.num(shape_.pixel_bytes)));
-        Value* line = e_.at(scratch, e_.b.CreateMul(rows, row_bytes_));
-        Value* stretch = e_.times(e_.b.CreateSub(p_.out_width, e_.num(1)), w_.stride_x);
-        copy_row(from, line, e_.b.CreateAdd(stretch, e_.num(w_.kernel_width)));
-        spread_row(line, to);
-      });
-      e_.when(e_.b.CreateNot(inside), [&] { pad(to, row_bytes_); });
-      return Values{};
-    });
-    e_.end_function();
-    return f;
-  }
-
-  // What stands outside the plane, as it is multiplied; null for bytes of 0.
-  Value* padding_lane() {
-    const CodeForm form = shape_.gemm.code_form();
-    if (!plan_.has_x_zero && form != CodeForm::offset_bytes) return nullptr;
-    const size_t last = plan_.product.operands.size() + plan_.product.results.size();
-    Value* code =
-        plan_.has_x_zero ? e_.load(e_.i8, e_.pointer<&A::epilogue>(frame_, static_cast<int>(last))) : e_.b.getInt8(0);
-    code = e_.b.CreateZExt(multiplied_code(e_, form, plan_.product.a, code), e_.b.getInt32Ty());
-    return e_.b.CreateMul(code, e_.b.getInt32(form == CodeForm::words ? 0x00010001 : 0x01010101));
-  }
-  void pad(Value* to, Value* bytes) {
-    if (!padding_) return emit_zero(e_, to, bytes);
-    e_.loop(e_.num(0), bytes, 4, {}, [&](Value* at, const Values&) {  // pixels are whole lanes
-      e_.store(padding_, e_.at(to, at), 4);
-      return Values{};
-    });
-  }
-
-  void copy_run(Value* from, Value* to, Value* pixels) {
-    if (!run_) return emit_copy(e_, from, to, e_.times(pixels, plan_.channels * element()));
-    Value* const arguments[] = {from, to, e_.times(pixels, plan_.channels / 4)};
-    e_.b.CreateCall(run_, arguments);
-  }
-
-  // Each place of the window in a line as a run of its own. Past its end vectors read what follows, and take zeros.
-  void spread_row(Value* line, Value* to) {
-    const int64_t run = shape_.segment * element(), vector = int64_t{e_.lanes} * 4, whole = run / vector * vector;
-    const X86Emitter::Moving moving[] = {{line, w_.stride_x * shape_.pixel_bytes}, {to, shape_.across_bytes}};
-    e_.walk(p_.out_width, moving, {}, [&](const Values& p, const Values&) {
-      emit_copy(e_, p[0], p[1], whole);
-      int64_t done = whole;
-      if (run > whole) {
-        std::vector<uint8_t> kept(static_cast<size_t>(vector));
-        std::fill_n(kept.begin(), run - whole, 0xff);
-        Value* mask = e_.as(llvm::ConstantDataVector::get(e_.module.getContext(), kept), e_.v_i32);
-        e_.store(e_.b.CreateAnd(e_.load(e_.v_i32, e_.at(p[0], whole)), mask), e_.at(p[1], whole));
-        done += vector;
-      }
-      emit_zero(e_, e_.at(p[1], done), shape_.run_bytes - done);
-      return Values{};
-    });
-  }
-
-  void copy_row(Value* from, Value* to, Value* pixels) {
-    const int64_t own = plan_.channels * element();
-    const bool together = shape_.pixel_bytes == plan_.channels * size_bytes(shape_.gemm.a);
-    Value* before = e_.smaller(p_.pad_left, pixels);
-    Value* inside = e_.smaller(e_.b.CreateSub(pixels, before), p_.width);
-    pad(to, e_.times(before, shape_.pixel_bytes));
-    to = e_.at(to, e_.times(before, shape_.pixel_bytes));
-    if (plan_.groups == 1 && together) {
-      copy_run(from, to, inside);
-    } else {
-      const X86Emitter::Moving moving[] = {{from, own * plan_.groups}, {to, shape_.pixel_bytes}};
-      e_.walk(inside, moving, {}, [&](const Values& p, const Values&) {
-        copy_run(p[0], p[1], e_.num(1));
-        return Values{};
-      });
-    }
-    Value* after = e_.b.CreateSub(e_.b.CreateSub(pixels, before), inside);
-    pad(e_.at(to, e_.times(inside, shape_.pixel_bytes)), e_.times(after, shape_.pixel_bytes));
   }
 
   void one_item(Value* place, Value* panel, Value* previous) {
@@ -514,8 +412,6 @@ class ConvKernel {
   const ConvShape shape_;
   Format format_;
   Function *tile_ = nullptr, *tail_ = nullptr, *epilogue_ = nullptr, *unpack_ = nullptr, *copy_ = nullptr;
-  Function* run_ = nullptr;       // copies codes
-  Value* padding_ = nullptr;      // a lane of it, in copy_
   Value* corrections_ = nullptr;  // of the sums of an item's panel
   KernelFrame frame_{};
   Value *sums_ = nullptr, *panel_scratch_ = nullptr, *group_args_ = nullptr;

@@ -11,10 +11,12 @@
 #include "device/x86/copy.h"
 #include "device/x86/emitter.h"
 #include "device/x86/gemm/shape.h"
+#include "device/x86/left_rows.h"
 #include "device/x86/panel.h"
 #include "device/x86/product_epilogue.h"
 #include "device/x86/strips.h"
 #include "device/x86/tile.h"
+#include "device/x86/unpack.h"
 #include "kernels/gemm/plan.h"
 
 namespace hone {
