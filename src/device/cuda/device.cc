@@ -3,6 +3,7 @@
 #include <charconv>
 
 #include "device/cuda/compiler.h"
+#include "device/cuda/cuda_kernel.h"
 #include "device/cuda/gpu.h"
 #include "device/cuda/machine.h"
 #include "device/cuda/registry.h"

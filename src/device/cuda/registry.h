@@ -3,12 +3,16 @@
 
 #include <span>
 
-#include "device/cuda/cuda_kernel.h"
+namespace hone {
 
-namespace hone::device_cuda {
+struct CudaKernelDef;  // whose header needs LLVM's, which the table does without
+struct KernelDef;
+
+namespace device_cuda {
 
 std::span<const CudaKernelDef* const> all();
 
 const CudaKernelDef* find(const KernelDef& kernel);  // null where CUDA has none of the class
 
-}  // namespace hone::device_cuda
+}  // namespace device_cuda
+}  // namespace hone

@@ -2,18 +2,12 @@
 
 #include <llvm/IR/IntrinsicsX86.h>
 
-#include "formats/codecs.h"
-#include "formats/scale.h"
-
 namespace hone {
 namespace {
 
 using llvm::Value;
 
-// Why f32 will do (docs/FORMATS.md, section 4.2): the largest magnitude's exponent field is the scale's code, where the
-// largest code lies in [1, 2), as that of every integer of W - 2 fraction bits does; 0 stands for subnormal ones, too,
-// and 255 for NaN. Elements are multiplied by 2^(fraction bits - S) as two factors, of which none overflows; a product
-// that is rounded is below 2^-126, and becomes 0.
+// What kernels/quantize/spans.h says of packs_in_f32().
 class ByteGroups {
  public:
   explicit ByteGroups(QuantizeLoops& loops) : loops_(loops), e_(loops.e), b_(loops.b) {}
@@ -81,14 +75,8 @@ class ByteGroups {
 }  // namespace
 
 bool packs_bytes(const QuantizeLoops& loops) {
-  const Format& format = loops.format;
-  const ElementParams& element = format.element;
-  const bool is_integer = format.codec == &int_codec && element.bits == 8 && element.is_signed && element.symmetric &&
-                          element.fraction_bits == 6 && !element.round_floor;
-  const bool is_power =
-      format.scale_kind == &pow2_scale && format.scale.bits == 8 && format.scale.rule == ScaleRule::floor;
-  return loops.plan.task == QuantizePlan::Task::pack && !loops.plan.counts && is_integer && is_power &&
-         loops.spans == QuantizeSpans::groups && loops.group % loops.e.lanes == 0;
+  return loops.plan.task == QuantizePlan::Task::pack && !loops.plan.counts && packs_in_f32(loops.format) &&
+         loops.group % loops.e.lanes == 0;
 }
 
 void emit_pack_bytes(QuantizeLoops& loops) { ByteGroups(loops).run(); }

@@ -1,5 +1,6 @@
 #include "kernels/quantize/spans.h"
 
+#include "formats/codecs.h"
 #include "formats/packed.h"
 #include "formats/scale.h"
 #include "kernels/quantize/programs.h"
@@ -33,6 +34,15 @@ Support quantize_support(const Format& format) {
   if (quantize_spans(format) == QuantizeSpans::whole && quantize_programs(format).scales.size() > 1)
     return {fmt::format("{} compares scales over a whole tensor", to_string(format))};
   return {};
+}
+
+bool packs_in_f32(const Format& format) {
+  const ElementParams& element = format.element;
+  const bool is_integer = format.codec == &int_codec && element.bits == 8 && element.is_signed && element.symmetric &&
+                          element.fraction_bits == 6 && !element.round_floor;
+  const bool is_power =
+      format.scale_kind == &pow2_scale && format.scale.bits == 8 && format.scale.rule == ScaleRule::floor;
+  return is_integer && is_power && quantize_spans(format) == QuantizeSpans::groups;
 }
 
 QuantizeStages quantize_stages(const Format& format) {

@@ -17,6 +17,13 @@ enum class QuantizeSpans : uint8_t { whole, lines, groups };
 QuantizeSpans quantize_spans(const Format& format);
 Support quantize_support(const Format& format);  // whatever the shape
 
+// Codes of 8 bits in groups that share a power of two (mxint8), for which arithmetic in f32 gives the bits that the
+// rules give in f64 (docs/FORMATS.md, section 4.2): the largest magnitude's exponent field is the scale's code, where
+// the largest code lies in [1, 2), as that of every integer of W - 2 fraction bits does; 0 stands for subnormal ones,
+// too, and 255 for NaN. Elements are multiplied by 2^(fraction bits - S) as two factors, of which none overflows; a
+// product that is rounded is below 2^-126, and becomes 0.
+bool packs_in_f32(const Format& format);
+
 // The kernels with task `reduce` that run before those that round or pack.
 struct QuantizeStages {
   int count = 0;

@@ -53,6 +53,7 @@ class QuantizeEmitter {
   void run() {
     if (plan_.task == Task::reduce && u_.spans == QuantizeSpans::whole) reduce_segment();
     else if (plan_.task == Task::reduce) reduce_blocks();
+    else if (packs() && packs_in_f32(u_.format)) pack_in_f32();
     else quantize_unit();
     e_.end_function();
   }
@@ -359,6 +360,30 @@ class QuantizeEmitter {
     const Chosen chosen = choose(own, found);
     if (packs()) store_scales(own, chosen);
     quantize_elements(own, chosen, found.nonfinite);
+  }
+
+  // In f32 what quantize_unit() does in f64.
+  void pack_in_f32() {
+    const Unit own = unit(first_unit(), units());
+    Value* most = of_team(vectors(own, {e_.c_i32(0)}, [&](const Vector& v, const Values& now) {
+      return Values{largest(now[0], magnitudes(load_x(v)))};
+    })[0]);
+    Value* exponent = b_.CreateLShr(most, e_.n32(23));
+    store_scales(own, {{exponent}, {}});
+    const int fraction = u_.format.element.fraction_bits;
+    Value *up = b_.CreateSub(e_.n32(fraction + 127), exponent), *half = b_.CreateAShr(up, e_.n32(1));
+    const auto power = [&](Value* of) {
+      return e_.splat(e_.as(b_.CreateShl(b_.CreateAdd(of, e_.n32(127)), e_.n32(23)), e_.f32));
+    };
+    Value *first = power(half), *second = power(b_.CreateSub(up, half));
+    Value* is_finite = e_.splat(b_.CreateICmpNE(exponent, e_.n32(255)));
+    vectors(own, {}, [&](const Vector& v, const Values&) {
+      Value* x = b_.CreateFMul(b_.CreateFMul(load_x(v), first), second);
+      Value* code = b_.CreateBinaryIntrinsic(llvm::Intrinsic::smin, e_.nearest(x), e_.c_i32(127));
+      code = b_.CreateBinaryIntrinsic(llvm::Intrinsic::smax, code, e_.c_i32(static_cast<uint32_t>(-127)));
+      store_codes(own, v, b_.CreateSelect(is_finite, code, e_.c_i32(0)));
+      return Values{};
+    });
   }
 
   Chosen choose(const Unit& own, const Reduced& found) {
