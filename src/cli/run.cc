@@ -6,8 +6,10 @@
 #include "cli/registry.h"
 #include "cli/run_files.h"
 #include "io/numpy.h"
+#include "jobs/image_inputs.h"
 #include "jobs/open_session.h"
 #include "jobs/profile.h"
+#include "jobs/sound_inputs.h"
 #include "jobs/text_inputs.h"
 #include "measure/peaks.h"
 
@@ -20,6 +22,7 @@ struct {
   RunFlags run;
   GivenFlags given;
   TextFlags texts;
+  std::vector<std::string> images, sounds;
   OutputFlags output;
   std::string output_dir;
   bool profile = false, check_finite = false;
@@ -33,8 +36,9 @@ void setup(CLI::App& app) {
   flags.run.add_compute_to(app);
   flags.given.add_to(app);
   flags.texts.add_to(app);
-  app.add_option("--seed", flags.seed, "Of made-up inputs, when neither --input nor --text is given")
-      ->capture_default_str();
+  app.add_option("--image", flags.images, "PNG or JPEG files: made into what the model reads, as its folder says");
+  app.add_option("--audio", flags.sounds, "WAV files: made into what the model reads, as its folder says");
+  app.add_option("--seed", flags.seed, "Of made-up inputs, when no others are given")->capture_default_str();
   app.add_option("--output-dir", flags.output_dir,
                  "Write each output there as NAME.npy (what no name of a file holds becomes _)");
   app.add_flag("--profile", flags.profile, "Show time, rates and share of the measured peak per step");
@@ -46,7 +50,9 @@ NamedTensors inputs_for(const LoadedModel& model) {
   const std::vector<std::string> texts = flags.texts.get();
   NamedTensors inputs = flags.given.get();
   if (!texts.empty()) inputs.merge(text_inputs(model, tokenizer_of(model), texts));
-  if (!texts.empty() || !flags.given.given.empty()) return inputs;
+  if (!flags.images.empty()) inputs.merge(image_inputs(model, flags.images));
+  if (!flags.sounds.empty()) inputs.merge(sound_inputs(model, flags.sounds));
+  if (!inputs.empty()) return inputs;
   return default_inputs(model.graph, bind_symbols(model.graph, flags.shapes.get()), flags.seed);
 }
 
@@ -62,7 +68,9 @@ void declare_files(const std::vector<std::string>& outputs) {
   RunFiles files;
   files.reads("MODEL", flags.model.model)
       .reads_pairs("--input", flags.given.given)
-      .reads("--text-file", flags.texts.file);
+      .reads("--text-file", flags.texts.file)
+      .reads("--image", flags.images)
+      .reads("--audio", flags.sounds);
   for (const std::string& file : outputs) files.writes("--output-dir", file);
   files.check();
 }
@@ -131,9 +139,12 @@ int run() {
 
 extern constinit const VerbDef run_verb_def{
     .name = "run",
-    .summary = "Run a model once, on given inputs, on texts, or on made-up data; --profile shows where the time goes",
+    .summary =
+        "Run a model once, on given inputs, on texts, images, sounds, or made-up data; --profile shows where the time "
+        "goes",
     .examples =
         "  hone run all-MiniLM-L6-v2 --text 'a sentence' --output-dir out\n"
+        "  hone run vit-base-patch16-224 --image cat.png dog.jpg\n"
         "  hone run model.safetensors --input input_ids=ids.npy attention_mask=mask.npy --output-dir out\n"
         "  hone run all-MiniLM-L6-v2 --seq 128 --profile",
     .setup = setup,

@@ -125,11 +125,7 @@ void Batches::add_texts(Batch& batch) const {
   });
 }
 
-Tensor Batches::image(int64_t row) const {
-  const ImageTransform& transform = options_.images;
-  Tensor image = data_.images.read(row);
-  return transform.height > 0 ? resize_image(image, transform.height, transform.width) : image;
-}
+Tensor Batches::image(int64_t row) const { return sized_image(data_.images.read(row), options_.images); }
 
 void Batches::add_images(Batch& batch) const {
   const ImageTransform& transform = options_.images;

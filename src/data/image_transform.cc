@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <cmath>
 
+#include "base/checked.h"
 #include "base/error.h"
+#include "base/memory_limit.h"
 #include "base/stop.h"
 
 namespace hone {
@@ -25,40 +27,55 @@ Placement place(const ImageTransform& transform, Philox& random) {
   return placement;
 }
 
-// What a filter of triangles makes of `from` values at each of `to` places: where it begins, and weights that sum to 1.
-struct Taps {
-  int64_t begin = 0;
-  std::vector<double> weights;
-};
+// The middle of height x width, black where it reaches beyond the image. Where that is not even, one line more is cut
+// off, or added, below and on the right.
+Tensor middle_of(const Tensor& image, int64_t height, int64_t width) {
+  const int64_t from_height = image.dim(1), from_width = image.dim(2);
+  if (from_height == height && from_width == width) return image;
+  const auto before = [](int64_t from, int64_t to) { return from >= to ? (from - to) / 2 : -((to - from) / 2); };
+  const int64_t top = before(from_height, height), left = before(from_width, width);
+  const MemoryCharge charge(checked_mul(checked_mul(image.dim(0), height), width), "an image that is cut out");
+  Tensor result(DType::u8, {image.dim(0), height, width});
+  const auto pixels = image.as<uint8_t>();
+  const auto out = result.mutable_as<uint8_t>();
+  const int64_t begin = std::max<int64_t>(0, -left), end = std::min(width, from_width - left);
+  for (int64_t c = 0; c < image.dim(0); ++c)
+    for (int64_t y = std::max<int64_t>(0, -top); y < std::min(height, from_height - top); ++y)
+      std::copy_n(&pixels[static_cast<size_t>((c * from_height + y + top) * from_width + begin + left)], end - begin,
+                  &out[static_cast<size_t>((c * height + y) * width + begin)]);
+  return result;
+}
 
-std::vector<Taps> triangle_taps(int64_t from, int64_t to) {
-  const double scale = static_cast<double>(from) / static_cast<double>(to), support = std::max(scale, 1.0);
-  std::vector<Taps> all;
-  for (int64_t i = 0; i < to; ++i) {
-    const double center = (static_cast<double>(i) + 0.5) * scale;
-    const auto begin = std::max<int64_t>(0, std::llround(center - support));
-    const auto end = std::min<int64_t>(from, std::llround(center + support));
-    Taps taps{begin, {}};
-    double sum = 0;
-    for (int64_t at = begin; at < end; ++at) {
-      const double distance = std::abs(static_cast<double>(at) + 0.5 - center) / support;
-      taps.weights.push_back(std::max(0.0, 1 - distance));
-      sum += taps.weights.back();
+Tensor resized(const Tensor& image, const ImageTransform& t) {
+  const int64_t height = image.dim(1), width = image.dim(2);
+  switch (t.resize) {
+    case ImageTransform::Resize::none:
+      return image;
+    case ImageTransform::Resize::whole:
+      if (t.first_height > 0) return resize_image(image, t.first_height, t.first_width, t.resampling);
+      return t.height > 0 ? resize_image(image, t.height, t.width, t.resampling) : image;
+    case ImageTransform::Resize::shorter: {
+      const int64_t shorter = std::min(height, width), longer = std::max(height, width);
+      const int64_t other = checked_mul(t.shorter_side, longer) / shorter;
+      return width <= height ? resize_image(image, other, t.shorter_side, t.resampling)
+                             : resize_image(image, t.shorter_side, other, t.resampling);
     }
-    for (double& weight : taps.weights) weight /= sum;
-    all.push_back(std::move(taps));
   }
-  return all;
+  return image;
 }
 
 }  // namespace
 
 void check(const ImageTransform& transform, int64_t channels) {
   constexpr int64_t kMostSide = 1 << 16;
-  for (int64_t size : {transform.height, transform.width, transform.crop_padding})
+  for (int64_t size : {transform.height, transform.width, transform.crop_padding, transform.first_height,
+                       transform.first_width, transform.shorter_side})
     if (size < 0 || size > kMostSide) fail("images of {} pixels a side; 0 to {} are accepted", size, kMostSide);
   if ((transform.height == 0) != (transform.width == 0))
     fail("images of {} x {} pixels; give both sides, or 0 for both", transform.height, transform.width);
+  if (transform.resize == ImageTransform::Resize::shorter && transform.shorter_side == 0)
+    fail("images whose shorter side becomes 0 pixels");
+  if (!(transform.scale > 0)) fail("pixels are scaled by {}; a number above 0 is needed", transform.scale);
   for (const auto* values : {&transform.mean, &transform.deviation})
     if (!values->empty() && std::ssize(*values) != channels)
       fail("{} means or deviations for {} channels", values->size(), channels);
@@ -75,7 +92,7 @@ void transform_image(const Tensor& image, const ImageTransform& transform, Philo
   for (int64_t c = 0; c < channels; ++c) {
     const float mean = transform.mean.empty() ? 0 : transform.mean[static_cast<size_t>(c)];
     const float deviation = transform.deviation.empty() ? 1 : transform.deviation[static_cast<size_t>(c)];
-    const auto value = [&](uint8_t pixel) { return (static_cast<float>(pixel) / 255.0f - mean) / deviation; };
+    const auto value = [&](uint8_t pixel) { return (static_cast<float>(pixel * transform.scale) - mean) / deviation; };
     for (int64_t y = 0; y < height; ++y)
       for (int64_t x = 0; x < width; ++x) {
         const int64_t from_y = y - placement.down, from_x = (placement.mirrored ? width - 1 - x : x) - placement.right;
@@ -85,31 +102,18 @@ void transform_image(const Tensor& image, const ImageTransform& transform, Philo
   }
 }
 
-Tensor resize_image(const Tensor& image, int64_t height, int64_t width) {
-  const int64_t channels = image.dim(0), from_height = image.dim(1), from_width = image.dim(2);
-  if (from_height == height && from_width == width) return image;
-  const std::vector<Taps> rows = triangle_taps(from_height, height), columns = triangle_taps(from_width, width);
-  Tensor resized(DType::u8, {channels, height, width});
-  const std::span<uint8_t> out = resized.mutable_as<uint8_t>();
-  const std::span<const uint8_t> pixels = image.as<uint8_t>();
-  std::vector<double> line(static_cast<size_t>(from_width));
-  size_t at = 0;
-  for (int64_t c = 0; c < channels; ++c)
-    for (const Taps& row : rows) {
-      std::ranges::fill(line, 0.0);
-      for (size_t t = 0; t < row.weights.size(); ++t) {
-        const auto* from =
-            &pixels[static_cast<size_t>((c * from_height + row.begin + static_cast<int64_t>(t)) * from_width)];
-        for (size_t x = 0; x < line.size(); ++x) line[x] += row.weights[t] * from[x];
-      }
-      for (const Taps& column : columns) {
-        double sum = 0;
-        for (size_t t = 0; t < column.weights.size(); ++t)
-          sum += column.weights[t] * line[static_cast<size_t>(column.begin) + t];
-        out[at++] = static_cast<uint8_t>(std::clamp(std::lround(sum), 0l, 255l));
-      }
-    }
-  return resized;
+ImageTransform ImageTransform::with_size(int64_t new_height, int64_t new_width) const {
+  if (height == new_height && width == new_width) return *this;
+  ImageTransform other = *this;
+  other.height = new_height, other.width = new_width;
+  other.resize = Resize::whole;
+  other.first_height = other.first_width = other.shorter_side = 0;
+  return other;
+}
+
+Tensor sized_image(const Tensor& image, const ImageTransform& transform) {
+  const Tensor whole = resized(image, transform);
+  return transform.height > 0 ? middle_of(whole, transform.height, transform.width) : whole;
 }
 
 PixelStatistics pixel_statistics(const Dataset& data, std::span<const int64_t> rows) {

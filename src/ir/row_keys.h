@@ -13,16 +13,24 @@ constexpr const char* kTextPrompt = "text.prompt";      // stands before every t
 constexpr const char* kTextPrompts = "text.prompts";    // a JSON object: those that can be chosen, by their names
 // "ignored": the model tells the texts of a pair apart by token types, which its graph does not take.
 constexpr const char* kTextTypes = "text.types";
-constexpr const char* kImageSize = "image.size";  // "height,width" that images are resized to
-// How images are normalised: a number a channel, of values from 0 to 1, with commas.
+constexpr const char* kImageSize = "image.size";  // "height,width" that images get
+// What they are resized to before the middle of that size is cut out: "height,width"; the length of their shorter side;
+// or "none". Without it they are resized to kImageSize.
+constexpr const char* kImageResize = "image.resize";
+constexpr const char* kImageResampling = "image.resampling";  // the filter's name; without it bilinear
+constexpr const char* kImageScale = "image.scale";            // of pixels; without it 1/255
+// How images are normalised: a number a channel, of scaled values, with commas.
 constexpr const char *kImageMean = "image.mean", *kImageDeviation = "image.deviation";
-constexpr const char* kClassNames = "classes";       // a JSON list, by the model's numbers
+constexpr const char* kSoundRate = "sound.rate";              // samples a second
+constexpr const char* kSoundSpectrum = "sound.spectrum";      // "mels,window,hop,samples" of log-mel spectra
+constexpr const char* kSoundNormalised = "sound.normalised";  // "true": waveforms get mean 0 and variance 1
+constexpr const char* kClassNames = "classes";                // a JSON list, by the model's numbers
 constexpr const char* kCarriedFile = "file.";        // begins the key of a file that rides along in ONNX: its tokenizer
 constexpr const char* kPositions = "max_positions";  // of the model's table
 
 inline bool says_what_rows_are(std::string_view key) {
   return key == kClassNames || key == kPositions || key.starts_with("text.") || key.starts_with("image.") ||
-         key.starts_with("tokenizer.") || key.starts_with(kCarriedFile);
+         key.starts_with("sound.") || key.starts_with("tokenizer.") || key.starts_with(kCarriedFile);
 }
 
 }  // namespace hone

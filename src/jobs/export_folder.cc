@@ -16,9 +16,11 @@
 #include "base/mapped_file.h"
 #include "base/stop.h"
 #include "base/temporary.h"
+#include "data/image_processor.h"
 #include "io/tokenizer_files.h"
 #include "io/weight_layouts.h"
 #include "ir/bodies.h"
+#include "jobs/preprocessors.h"
 #include "jobs/text_inputs.h"
 #include "measure/environment.h"
 
@@ -123,6 +125,8 @@ void write_companions(const LoadedModel& model, const fs::path& folder) {
     if (!is_plain_file_name(name)) fail("{}: carries a file \"{}\", which is no plain name", model.path, name);
     if (name != "config.json") write_file((folder / name).string(), content);
   }
+  if (const std::string images = preprocessor_config_of(model); !images.empty())
+    write_file((folder / kPreprocessorConfig).string(), images);
   // What texts are cut to, where Hugging Face's tokenizers look for it.
   const int64_t length = max_tokens(model);
   if (length < 1 || !has_tokenizer(model.files)) return;

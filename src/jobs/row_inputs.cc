@@ -3,13 +3,12 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <charconv>
-#include <cmath>
 #include <numeric>
 
 #include "base/text.h"
 #include "ir/row_keys.h"
 #include "jobs/default_inputs.h"
+#include "jobs/image_inputs.h"
 #include "jobs/text_inputs.h"
 
 namespace hone {
@@ -17,48 +16,12 @@ namespace {
 
 constexpr const char* kTokenInputs[] = {"input_ids", "attention_mask", "token_type_ids"};
 
-std::vector<float> numbers_in(const LoadedModel& model, const std::string& key) {
-  std::vector<float> numbers;
-  const auto found = model.graph.metadata.find(key);
-  if (found == model.graph.metadata.end()) return numbers;
-  for (const std::string& text : split(found->second, ',')) {
-    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), numbers.emplace_back());
-    if (error != std::errc() || end != text.data() + text.size())
-      fail("{}: metadata \"{}\" is \"{}\"; numbers with commas are expected", model.path, key, found->second);
-  }
-  return numbers;
-}
-
 std::optional<int64_t> constant(const TensorType& type, size_t axis) {
   if (axis >= type.shape.size() || !type.shape[axis].is_constant()) return std::nullopt;
   return type.shape[axis].constant();
 }
 
 }  // namespace
-
-ImageTransform image_transform_of(const LoadedModel& model) {
-  ImageTransform images{.mean = numbers_in(model, kImageMean), .deviation = numbers_in(model, kImageDeviation)};
-  const std::vector<float> size = numbers_in(model, kImageSize);
-  if (size.empty()) return images;
-  constexpr float kMostSide = 1 << 16;
-  for (float side : size)
-    if (size.size() != 2 || !(side >= 1 && side <= kMostSide) || side != std::trunc(side))
-      fail("{}: metadata \"{}\" is \"{}\"; height and width with a comma are expected", model.path, kImageSize,
-           model.graph.metadata.at(kImageSize));
-  images.height = static_cast<int64_t>(size[0]), images.width = static_cast<int64_t>(size[1]);
-  return images;
-}
-
-void describe_images(LoadedModel& model, const ImageTransform& images) {
-  auto& metadata = model.graph.metadata;
-  const auto put = [&](const char* key, const auto& numbers) {
-    if (numbers.empty()) metadata.erase(key);
-    else metadata[key] = fmt::format("{}", fmt::join(numbers, ","));
-  };
-  put(kImageMean, images.mean);
-  put(kImageDeviation, images.deviation);
-  put(kImageSize, images.height > 0 ? std::vector{images.height, images.width} : std::vector<int64_t>());
-}
 
 struct RowInputs::Side {
   std::optional<Dataset> texts;  // where the texts of pairs are apart, or behind a prompt
@@ -122,10 +85,7 @@ void RowInputs::prepare_images(const LoadedModel& model, const Dataset& dataset)
   if (const auto channels = constant(type, 1); channels && *channels != dataset.images.channels)
     fail("{}: takes images of {} channels, {} has {}; --channels says how image files are read", model_, *channels,
          dataset.path, dataset.images.channels);
-  BatchOptions options{.order = {.batch = 1, .shuffle = false}, .images = image_transform_of(model)};
-  if (const auto height = constant(type, 2)) options.images.height = *height;
-  if (const auto width = constant(type, 3)) options.images.width = *width;
-  if (options.images.height == 0 || options.images.width == 0) options.images.height = options.images.width = 0;
+  const BatchOptions options{.order = {.batch = 1, .shuffle = false}, .images = images_for(model, type)};
   std::vector<int64_t> all(static_cast<size_t>(dataset.rows));
   std::iota(all.begin(), all.end(), int64_t{0});
   sides_.emplace_back(std::make_unique<Side>())->batches.emplace(dataset, all, options);

@@ -14,11 +14,6 @@
 
 namespace hone {
 
-// Size and normalisation as the metadata say (ir/row_keys.h), else images stay as they are.
-ImageTransform image_transform_of(const LoadedModel& model);
-// Writes them down, without what is drawn anew in each epoch.
-void describe_images(LoadedModel& model, const ImageTransform& images);
-
 class RowInputs {
  public:
   // `apart`: the texts of a pair are rows of their own, and not one text. Throws Error where the data lack what the

@@ -8,7 +8,7 @@
 
 #include "base/error.h"
 #include "jobs/class_names.h"
-#include "jobs/row_inputs.h"
+#include "jobs/image_inputs.h"
 #include "jobs/text_inputs.h"
 #include "passes/pipelines.h"
 #include "train/distillation.h"

@@ -11,7 +11,7 @@
 #include "base/text.h"
 #include "ir/row_keys.h"
 #include "jobs/class_names.h"
-#include "jobs/row_inputs.h"
+#include "jobs/image_inputs.h"
 #include "jobs/text_inputs.h"
 #include "train/train_graph.h"
 
@@ -51,13 +51,6 @@ std::vector<int64_t> all_rows(const Dataset& data) {
   std::vector<int64_t> rows(static_cast<size_t>(data.rows));
   for (size_t i = 0; i < rows.size(); ++i) rows[i] = static_cast<int64_t>(i);
   return rows;
-}
-
-// The only input of four dimensions, [rows, channels, height, width].
-std::optional<Shape> image_shape(const Graph& graph) {
-  for (ValueId input : graph.arguments())
-    if (graph.type(input).rank() == 4) return graph.type(input).shape;
-  return std::nullopt;
 }
 
 }  // namespace
@@ -128,35 +121,29 @@ void TrainingData::read_tokens(const LoadedModel& model, const TrainingOptions& 
     notes_.push_back(fmt::format("{} of {} texts are longer than {} tokens and cut", cut, tokens_->rows(), length));
 }
 
-// Sizes as the model takes them, and values normalised by those of the training images.
+// Sizes as the model takes them, and values normalised as it states, or by those of the training images.
 void TrainingData::set_images(const LoadedModel& model, const TrainingOptions& options) {
-  const std::optional<Shape> shape = image_shape(model.graph);
-  if (!shape) fail("{}: {} holds images, and the model takes none", model.name, data_.path);
-  const ImageTransform stored = image_transform_of(model);
-  const auto side = [&](size_t axis) {
-    const Dim& dim = (*shape)[axis];
-    const int64_t open = options.image_size > 0 ? options.image_size : axis == 2 ? stored.height : stored.width;
-    if (options.image_size > 0 && dim.is_constant() && dim != Dim(options.image_size))
-      fail("image-size is {}; the model takes images of {}", options.image_size, to_string(*shape));
-    return dim.is_constant() ? dim.constant() : open;
-  };
-  images_ = {.height = side(2),
-             .width = side(3),
-             .mean = {},
-             .deviation = {},
-             .crop_padding = options.crop_padding,
-             .flip = options.flip};
-  set_pixel_statistics(model);
+  const ValueId input = image_input_of(model.graph);
+  if (input == kNone) fail("{}: {} holds images, and the model takes none", model.name, data_.path);
+  const TensorType& type = model.graph.type(input);
+  images_ = images_for(model, type);
+  if (const int64_t asked = options.image_size; asked > 0) {
+    for (const size_t axis : {2, 3})
+      if (type.shape[axis].is_constant() && type.shape[axis] != Dim(asked))
+        fail("image-size is {}; the model takes images of {}", asked, to_string(type.shape));
+    images_ = images_.with_size(asked, asked);
+  }
+  images_.crop_padding = options.crop_padding;
+  images_.flip = options.flip;
+  set_pixel_statistics();
   check(images_, data_.images.channels);
-  if ((*shape)[1].is_constant() && (*shape)[1] != Dim(data_.images.channels))
+  if (type.shape[1].is_constant() && type.shape[1] != Dim(data_.images.channels))
     fail("{}: images have {} channels; the model takes {} (--channels)", data_.path, data_.images.channels,
-         (*shape)[1].to_string());
+         type.shape[1].to_string());
 }
 
 // Those that a model was trained with, by whoever wrote it, or of the images that are trained on.
-void TrainingData::set_pixel_statistics(const LoadedModel& model) {
-  const ImageTransform stored = image_transform_of(model);
-  images_.mean = stored.mean, images_.deviation = stored.deviation;
+void TrainingData::set_pixel_statistics() {
   if (!images_.mean.empty() && images_.mean.size() == images_.deviation.size()) return;
   const Split* split = train_split(data_);
   const PixelStatistics pixels = pixel_statistics(data_, split ? split->rows : all_rows(data_));

@@ -84,7 +84,7 @@ class TrainingData {
   const TrainedNorm* starved_norm(const TrainGraphs& graphs, int64_t rows, int64_t ranks) const;
   Tensor source_of(const Source& source, const Batch& batch) const;
   void read_tokens(const LoadedModel& model, const TrainingOptions& options);
-  void set_pixel_statistics(const LoadedModel& model);
+  void set_pixel_statistics();
   void set_images(const LoadedModel& model, const TrainingOptions& options);
 
   const Dataset data_;
