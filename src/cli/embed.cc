@@ -3,6 +3,7 @@
 #include "cli/run_files.h"
 #include "io/numpy.h"
 #include "jobs/sentences.h"
+#include "jobs/text_inputs.h"
 
 namespace hone {
 namespace {
@@ -11,7 +12,7 @@ struct {
   ModelFlags model;
   RunFlags run;
   TextFlags texts;
-  std::string output;
+  std::string output, prompt;
   int64_t batch = 32;
 } flags;
 
@@ -21,6 +22,9 @@ void setup(CLI::App& app) {
   flags.run.add_compute_to(app);
   flags.texts.add_to(app);
   app.add_option("-o,--output", flags.output, "Embeddings, f32 .npy [texts, C]")->required();
+  app.add_option("--prompt", flags.prompt,
+                 "Name of a prompt of the model's folder, which stands before each text, e.g. query; without it the "
+                 "folder's default, if any");
   app.add_option("--batch", flags.batch, "Texts that run together")
       ->check(CLI::Range(int64_t{1}, int64_t{1} << 20))
       ->capture_default_str();
@@ -34,7 +38,9 @@ int run() {
       .check();
   const std::vector<std::string> texts = flags.texts.get();
   if (texts.empty()) fail("no text: give --text or --text-file");
-  SentenceEncoder encoder(flags.model.load(), flags.run.options());
+  LoadedModel model = flags.model.load();
+  if (!flags.prompt.empty()) choose_prompt(model, flags.prompt);
+  SentenceEncoder encoder(std::move(model), flags.run.options());
   write_npy(flags.output, encoder.embed(texts, flags.batch));
   return 0;
 }

@@ -4,7 +4,10 @@
 
 #include "base/atomic_file.h"
 #include "base/error.h"
+#include "base/export_command.h"
 #include "base/file_name.h"
+#include "base/shell.h"
+#include "io/peft.h"
 
 namespace hone {
 namespace fs = std::filesystem;
@@ -25,15 +28,36 @@ std::optional<std::string> read_if_present(const std::string& path) {
   return read_file(path, kMaxText);
 }
 
+// auto_map is what transformers asks trust_remote_code for: classes in Python files of the folder, or of another one.
+void refuse_own_code(const Json& config, const std::string& folder) {
+  const Json map = config.value("auto_map", Json());
+  if (!map.is_object() || map.empty()) return;
+  const std::string path = inside(folder, "config.json");
+  fail(
+      "{}: the model is computed by code that comes with it (auto_map: {}: {}; trust_remote_code), which hone does not "
+      "run: it could do anything, and config.json does not say what it computes. Where transformers' own class of that "
+      "name computes the same, take auto_map out. Or, where you trust the code: {}",
+      path, map.begin().key(), json_excerpt(map.begin().value()), onnx_export_command(folder) + " --trust-remote-code");
+}
+
 Json read_config(const std::string& folder) {
   const std::string path = inside(folder, "config.json");
   if (!fs::exists(folder)) fail("{}: no such file or folder", folder);
   if (!fs::is_directory(folder))
     fail("{}: not a folder; a Hugging Face model is a folder with config.json and model.safetensors", folder);
+  if (const std::string adapter = inside(folder, kAdapterConfig); !fs::exists(path) && fs::exists(adapter)) {
+    const Json base = read_json_file(adapter).value("base_model_name_or_path", Json());
+    fail(
+        "{}: holds adapters of PEFT, and not the model that they are for{}. Try: hone lora import MODEL --adapter {} "
+        "-o "
+        "adapted.safetensors",
+        folder, base.is_string() ? fmt::format(" ({})", base.get<std::string>()) : "", shell_quoted(folder));
+  }
   if (!fs::exists(path))
     fail("{}: the folder has no config.json; expected a Hugging Face model: config.json and model.safetensors", folder);
   Json config = parse_json(read_file(path, kMaxText), path);
   if (!config.is_object()) fail("{}: holds {}; expected an object", path, config.type_name());
+  refuse_own_code(config, folder);
   return config;
 }
 
@@ -109,6 +133,24 @@ Modules read_modules(const std::string& folder) {
   return modules;
 }
 
+Json read_prompts(const Json& settings, const std::string& path) {
+  const Json prompts = settings.value("prompts", Json());
+  if (prompts.is_null()) return Json::object();
+  if (!prompts.is_object())
+    fail("{}: prompts is {}; expected an object from name to text", path, json_excerpt(prompts));
+  for (const auto& [name, text] : prompts.items())
+    if (!text.is_string()) fail("{}: prompt \"{}\" is {}; expected a text", path, name, json_excerpt(text));
+  return prompts;
+}
+
+std::string read_default_prompt(const Json& settings, const Json& prompts, const std::string& path) {
+  const Json name = settings.value("default_prompt_name", Json());
+  if (name.is_null()) return "";
+  if (!name.is_string() || !prompts.contains(name.get<std::string>()))
+    fail("{}: default_prompt_name is {}, which is none of the prompts", path, json_excerpt(name));
+  return prompts.at(name.get<std::string>()).get<std::string>();
+}
+
 Json scheme_of(const Json& config, const std::string& source) {
   const Json scheme = config.value("quantization_config", Json());
   if (!scheme.is_null() && !scheme.is_object())
@@ -124,9 +166,16 @@ HfDirectory::HfDirectory(const std::string& path)
       config_(read_config(path)),
       tokenizer_(read_tokenizer(path)),
       weights_(path, weight_prefix(config_), scheme_of(config_, config_path())) {
+  weights_.set_config(config_);
   Modules modules = read_modules(path);
   pooling_ = std::move(modules.pooling);
   normalise_ = modules.normalise;
+  const std::string prompts_path = inside(path, "config_sentence_transformers.json");
+  const auto settings = read_json_if_present(prompts_path);
+  if (!settings) return;
+  if (!settings->is_object()) fail("{}: holds {}; expected an object", prompts_path, settings->type_name());
+  prompts_ = read_prompts(*settings, prompts_path);
+  default_prompt_ = read_default_prompt(*settings, prompts_, prompts_path);
 }
 
 std::string HfDirectory::config_path() const { return inside(path_, "config.json"); }

@@ -24,6 +24,10 @@ class HfDirectory {
   bool is_sentence_encoder() const { return !pooling_.is_null(); }
   const Json& pooling() const { return pooling_; }  // the Pooling module's config.json; null without one
   bool normalise() const { return normalise_; }     // modules.json has a Normalize module
+  // Of config_sentence_transformers.json: an object of texts by name; and the one that stands before every text, "" for
+  // none.
+  const Json& prompts() const { return prompts_; }
+  const std::string& default_prompt() const { return default_prompt_; }
   const TokenizerFiles& tokenizer() const { return tokenizer_; }
 
   HfWeights& weights() { return weights_; }
@@ -33,7 +37,8 @@ class HfDirectory {
 
  private:
   std::string path_;
-  Json config_, pooling_;
+  Json config_, pooling_, prompts_ = Json::object();
+  std::string default_prompt_;
   bool normalise_ = false;
   TokenizerFiles tokenizer_;
   HfWeights weights_;

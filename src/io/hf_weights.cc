@@ -61,6 +61,8 @@ std::set<std::string> shard_names(const Json& index, const std::string& source) 
 std::string weight_prefix(const Json& config) {
   if (!config.contains("model_type") || !config["model_type"].is_string()) return "";
   const auto type = config["model_type"].get<std::string>();
+  if (type == "xlm-roberta" || type == "camembert") return "roberta";
+  if (type == "modernbert") return "model";
   return type.substr(0, type.find("-v"));
 }
 
@@ -103,10 +105,17 @@ HfWeights::HfWeights(const std::string& path, std::string prefix, Json scheme)
 
 void HfWeights::open_shards(const std::string& index_path) {
   const Json index = read_json_file(index_path);
-  for (const std::string& name : shard_names(index, index_path)) add_file((fs::path(path_) / name).string());
-  for (const auto& [tensor, file] : index["weight_map"].items())
-    if (!places_.contains(tensor))
+  for (const std::string& name : shard_names(index, index_path)) {
+    const std::string shard = (fs::path(path_) / name).string();
+    if (!fs::exists(shard))
+      fail("{}: weight_map names {}, which is not there; copy the file, or all of the folder again", index_path, shard);
+    add_file(shard);
+  }
+  for (const auto& [tensor, file] : index["weight_map"].items()) {
+    const auto place = places_.find(tensor);
+    if (place == places_.end() || fs::path(files_[place->second.file].path()).filename() != file.get<std::string>())
       fail("{}: weight_map lists \"{}\", which {} does not hold", index_path, tensor, file.get<std::string>());
+  }
 }
 
 void HfWeights::add_file(const std::string& path) {
@@ -175,12 +184,27 @@ Tensor HfWeights::tensor(const std::string& name, const std::vector<int64_t>& sh
       Tensor stored = file.tensor(spelling);
       return stored.dtype() == DType::f64 ? stored.converted(DType::f32) : stored;
     }
-    wrong(fmt::format("\"{}\" is [{}]; the configuration asks for [{}]", spelling, fmt::join(entry.shape, ","),
-                      fmt::join(shape, ",")));
+    wrong(fmt::format("\"{}\" is [{}]; the configuration asks for [{}]{}", spelling, fmt::join(entry.shape, ","),
+                      fmt::join(shape, ","), keys_of(entry.shape, shape)));
     return placeholder(shape);
   }
   wrong(fmt::format("\"{}\" [{}] is missing{}", name, fmt::join(shape, ","), did_you_mean(name, names())));
   return placeholder(shape);
+}
+
+// " (3: id2label, num_labels)": what of the configuration says the sizes that are not the file's.
+std::string HfWeights::keys_of(const std::vector<int64_t>& found, const std::vector<int64_t>& asked) const {
+  std::vector<std::string> said;
+  for (size_t axis = 0; axis < asked.size(); ++axis) {
+    if (axis < found.size() && found[axis] == asked[axis]) continue;
+    std::vector<std::string> keys;
+    for (const auto& [key, value] : config_.items())
+      if ((value.is_number_integer() && value == asked[axis]) ||
+          (key == "id2label" && std::ssize(value) == asked[axis]))
+        keys.push_back(key);
+    if (!keys.empty()) said.push_back(fmt::format("{}: {}", asked[axis], fmt::join(keys, ", ")));
+  }
+  return said.empty() ? "" : fmt::format(" ({})", fmt::join(said, "; "));
 }
 
 // A configuration of a million layers would go on for long.

@@ -25,6 +25,9 @@ class HfWeights {
   bool has(const std::string& name) const;  // under any of the spellings that tensor() tries
   std::vector<std::string> paths() const;   // of the files
 
+  // Keys that say the sizes of tensors, for messages: config.json.
+  void set_config(const Json& config) { config_ = config; }
+
   // The tensor a builder asks for, in the dtype of the file, f64 as f32; marks it as used. Names are also tried with
   // and without the prefix in front ("bert."), and with gamma and beta for weight and bias, as older files have them. A
   // missing tensor or another shape is recorded and answered with zeros, so that one run of a builder finds all of
@@ -47,11 +50,12 @@ class HfWeights {
   const WeightLayoutDef* layout_of(const std::string& name) const;  // nullptr: not stored in one
   std::optional<Tensor> find(const std::string& name);              // marks it as used
   Tensor quantized(const WeightLayoutDef& layout, const std::string& name, const std::vector<int64_t>& shape);
+  std::string keys_of(const std::vector<int64_t>& found, const std::vector<int64_t>& asked) const;
   void wrong(std::string line);  // throws when there are many
   Tensor placeholder(const std::vector<int64_t>& shape);
 
   std::string path_, prefix_;
-  Json scheme_;
+  Json scheme_, config_ = Json::object();
   std::vector<SafetensorsFile> files_;
   std::map<std::string, Place, std::less<>> places_;
   std::map<std::string, std::string> stored_names_;
@@ -59,8 +63,8 @@ class HfWeights {
   int64_t placeholder_bytes_ = 0;
 };
 
-// What may stand before the names of an encoder's weights: the configuration's model type without its version,
-// "deberta" of deberta-v2. "" where the configuration names no type.
+// What may stand before the names of an encoder's weights, its base_model_prefix in transformers: the configuration's
+// model type without its version, "deberta" of deberta-v2, but for a few. "" where the configuration names no type.
 std::string weight_prefix(const Json& config);
 
 // Throws Error with the one-line conversion when the path names a pickle by its ending (.bin .pt .pth .pkl .ckpt).

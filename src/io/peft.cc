@@ -21,7 +21,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr const char *kConfigFile = "adapter_config.json", *kTensorFile = "adapter_model.safetensors";
+constexpr const char* kTensorFile = "adapter_model.safetensors";
 constexpr std::string_view kPrefix = "base_model.model.";
 
 // What follows the module's name, and which part it is. PEFT writes magnitudes without .weight, its state has it.
@@ -120,10 +120,10 @@ std::string module_of(const std::string& tensor) { return tensor.substr(0, tenso
 
 PeftAdapters read_peft(const std::string& folder) {
   if (!fs::is_directory(folder))
-    fail("{}: not a folder; adapters are one with {} and {}", folder, kConfigFile, kTensorFile);
-  const std::string config_path = (fs::path(folder) / kConfigFile).string(),
+    fail("{}: not a folder; adapters are one with {} and {}", folder, kAdapterConfig, kTensorFile);
+  const std::string config_path = (fs::path(folder) / kAdapterConfig).string(),
                     path = (fs::path(folder) / kTensorFile).string();
-  if (!fs::exists(config_path)) fail("{}: has no {}, which PEFT's save_pretrained writes", folder, kConfigFile);
+  if (!fs::exists(config_path)) fail("{}: has no {}, which PEFT's save_pretrained writes", folder, kAdapterConfig);
   if (!fs::exists(path))
     fail("{}: has no {}{}", folder, kTensorFile,
          fs::exists(fs::path(folder) / "adapter_model.bin")
@@ -149,7 +149,7 @@ PeftAdapters read_peft(const std::string& folder) {
     AdapterTensors adapter = adapter_of(module, parts, path);
     if (config.dora != adapter.magnitude.has_value())
       fail("{}: {} has {} lora_magnitude_vector, and use_dora in {} is {}", path, module, config.dora ? "no" : "a",
-           kConfigFile, config.dora);
+           kAdapterConfig, config.dora);
     const auto rank = static_cast<double>(adapter.a.dim(adapter.is_table ? -1 : 0));
     adapter.scaling = config.alphas.of(module) / (read.rslora ? std::sqrt(rank) : rank);
     if (!std::isfinite(adapter.scaling)) fail("{}: {} has rank 0", path, module);
@@ -223,7 +223,7 @@ void write_peft(const std::string& folder, const PeftAdapters& adapters) {
   if (!fs::create_directory(folder, problem))
     fail("{}: {}", folder, problem ? problem.message() : "is there already; give the name of a new folder");
   write_safetensors((fs::path(folder) / kTensorFile).string(), tensors, {{"format", "pt"}});
-  write_file((fs::path(folder) / kConfigFile).string(), config.dump(2));
+  write_file((fs::path(folder) / kAdapterConfig).string(), config.dump(2));
 }
 
 }  // namespace hone

@@ -11,6 +11,8 @@
 
 namespace hone {
 
+constexpr const char* kAdapterConfig = "adapter_config.json";
+
 struct PeftAdapters {
   std::vector<AdapterTensors> adapters;  // layers are called as modules
   std::vector<NamedTensor> saved;        // tensors of modules that were trained whole beside them (modules_to_save)

@@ -7,7 +7,13 @@
 namespace hone {
 
 constexpr const char* kTextLength = "text.max_length";  // tokens that texts are cut to; the model may take more
-constexpr const char* kImageSize = "image.size";        // "height,width" that images get
+constexpr const char* kTextHead = "text.head";          // what a builder put behind an encoder of texts
+constexpr const char* kMaskedWords = "masked_words";    // of these: scores of each word in each place
+constexpr const char* kTextPrompt = "text.prompt";      // stands before every text
+constexpr const char* kTextPrompts = "text.prompts";    // a JSON object: those that can be chosen, by their names
+// "ignored": the model tells the texts of a pair apart by token types, which its graph does not take.
+constexpr const char* kTextTypes = "text.types";
+constexpr const char* kImageSize = "image.size";  // "height,width" that images get
 // What they are resized to before the middle of that size is cut out: "height,width"; the length of their shorter side;
 // or "none". Without it they are resized to kImageSize.
 constexpr const char* kImageResize = "image.resize";

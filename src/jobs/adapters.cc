@@ -160,8 +160,26 @@ void set_saved(Graph& graph, const std::vector<NamedTensor>& saved, const Loaded
 
 // What transformers calls the layers that stand behind an encoder: those have no prefix.
 bool is_of_head(std::string_view label) {
-  static constexpr std::string_view kHeads[] = {"classifier", "pre_classifier", "score",   "qa_outputs", "cls",
-                                                "lm_head",    "mlm_head",       "qa_head", "head",       "heads"};
+  static constexpr std::string_view kHeads[] = {"classifier",
+                                                "pre_classifier",
+                                                "score",
+                                                "qa_outputs",
+                                                "cls",
+                                                "lm_head",
+                                                "mlm_head",
+                                                "qa_head",
+                                                "head",
+                                                "heads",
+                                                "decoder",
+                                                "predictions",
+                                                "sop_classifier",
+                                                "lm_predictions",
+                                                "vocab_transform",
+                                                "vocab_layer_norm",
+                                                "vocab_projector",
+                                                "generator_lm_head",
+                                                "generator_predictions",
+                                                "discriminator_predictions"};
   return std::ranges::count(kHeads, label.substr(0, label.find('.'))) > 0;
 }
 
@@ -308,18 +326,23 @@ Record export_adapters(const LoadedModel& model, const AdapterExport& options) {
   return record;
 }
 
-Record import_adapters(const LoadedModel& model, const AdapterImport& options) {
-  PeftAdapters peft = read_peft(options.folder);
+Graph with_adapters(const LoadedModel& model, PeftAdapters peft, bool adapters_only) {
   Graph graph = canonicalise_for_training(model.graph);
   std::vector<std::string> layers;
   for (const AdaptableLayer& layer : adaptable_layers(graph)) layers.push_back(layer.name);
   for (AdapterTensors& adapter : peft.adapters) adapter.layer = layer_called(adapter.layer, layers, model);
   graph = attach_adapters(std::move(graph), peft.adapters);
   std::vector<NamedTensor> whole = peft.biases;
-  if (!options.adapters_only) whole.insert(whole.end(), peft.saved.begin(), peft.saved.end());
+  if (!adapters_only) whole.insert(whole.end(), peft.saved.begin(), peft.saved.end());
   set_saved(graph, whole, model);
   if (peft.dropout > 0) graph.metadata[kLoraDropout] = fmt::format("{}", peft.dropout);
   if (peft.rslora) graph.metadata[kLoraStabilised] = "true";
+  return graph;
+}
+
+Record import_adapters(const LoadedModel& model, const AdapterImport& options) {
+  const PeftAdapters peft = read_peft(options.folder);
+  const Graph graph = with_adapters(model, peft, options.adapters_only);
   Record record = adapted_record(model, graph, "adapters imported", options.command);
   if (!peft.biases.empty())
     record.findings.push_back(fmt::format("{} trained biases took the place of the model's", peft.biases.size()));

@@ -3,6 +3,7 @@
 
 #include <string>
 
+#include "io/peft.h"
 #include "jobs/load_model.h"
 #include "passes/lora.h"
 #include "report/record.h"
@@ -27,13 +28,16 @@ struct AdapterExport {
 // whole module.
 Record export_adapters(const LoadedModel& model, const AdapterExport& options);
 
+// The model's graph with what PEFT trained in it. Modules are found under their name, that of the model's own files, or
+// the one that ends as it does. Throws one Error that lists what does not fit. adapters_only: modules that were trained
+// whole (modules_to_save) are left out.
+Graph with_adapters(const LoadedModel& model, PeftAdapters peft, bool adapters_only = false);
+
 struct AdapterImport {
   std::string folder, output;
   bool adapters_only = false;  // leave modules that were trained whole (modules_to_save) out
   std::string command;
 };
-// Modules are found under their name, that of the model's own files, or the one that ends as it does. Throws one Error
-// that lists what does not fit.
 Record import_adapters(const LoadedModel& model, const AdapterImport& options);
 
 }  // namespace hone

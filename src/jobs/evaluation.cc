@@ -6,8 +6,10 @@
 #include <cmath>
 
 #include "base/text.h"
+#include "ir/row_keys.h"
 #include "jobs/score_command.h"
 #include "jobs/scratch_folder.h"
+#include "jobs/text_inputs.h"
 #include "measure/claim.h"
 
 namespace hone {
@@ -249,6 +251,10 @@ Evaluation::Evaluation(const LoadedModel& model, const EvaluationData& data, con
       classes_(class_numbers(model, data.dataset)),
       scores_pairs_(std::ranges::any_of(model.graph.outputs(), [](const auto& o) { return o.label == "logits"; })) {
   if (options.data.batch < 1) fail("a batch of {} rows; at least 1 is needed", options.data.batch);
+  const auto head = model.graph.metadata.find(kTextHead);
+  if (head != model.graph.metadata.end() && head->second == kMaskedWords &&
+      std::holds_alternative<std::monostate>(data.dataset.labels) && !data.dataset.texts.empty())
+    masked_.emplace(tokenizer_of(model), options.data.seed, model.name);
   choose_metrics();
   inputs_.emplace(model, data.dataset, is_of_pairs(judged_));
   batch_ = inputs_->batch(options.data.batch);
@@ -297,7 +303,13 @@ std::span<const int64_t> Evaluation::rows(int64_t batch) const {
 
 TargetKind Evaluation::kind() const { return kind_of(judged_, data_.dataset); }
 
-NamedTensors Evaluation::inputs(int64_t batch, bool second) const { return inputs_->of(rows(batch), second); }
+NamedTensors Evaluation::inputs(int64_t batch, bool second) const {
+  NamedTensors inputs = inputs_->of(rows(batch), second);
+  if (!masked_ || judged_ != Judged::next_tokens) return inputs;
+  Tensor& ids = inputs.at("input_ids");
+  ids = masked_->hidden(ids, rows(batch));
+  return inputs;
+}
 
 RightAnswers Evaluation::right(int64_t batch) const {
   if (judged_ == Judged::partners) return {.kind = TargetKind::partners};
@@ -307,7 +319,8 @@ RightAnswers Evaluation::right(int64_t batch) const {
     return right;
   }
   if (judged_ != Judged::next_tokens) return right_answers(data_.dataset, rows(batch), classes_);
-  return next_tokens(inputs_->tokens_of(rows(batch)));
+  const TokenBatch tokens = inputs_->tokens_of(rows(batch));
+  return masked_ ? RightAnswers{.classes = masked_->right(tokens.ids, rows(batch))} : next_tokens(tokens);
 }
 
 Evaluated Evaluation::run(Session& session, const Progress& progress) const {

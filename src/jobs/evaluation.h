@@ -9,6 +9,7 @@
 
 #include "jobs/calibration_data.h"
 #include "jobs/evaluation_data.h"
+#include "jobs/masked_words.h"
 #include "jobs/progress.h"
 #include "jobs/row_inputs.h"
 #include "measure/judge.h"
@@ -84,6 +85,7 @@ class Evaluation {
   const EvaluationData& data_;
   const std::string model_;
   std::optional<RowInputs> inputs_;
+  std::optional<MaskedWords> masked_;  // of a model that names hidden words, on texts alone
   const ClassNumbers classes_;
   const bool scores_pairs_;  // it gives logits: of a pair too
   int64_t batch_ = 0;

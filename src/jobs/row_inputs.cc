@@ -24,7 +24,7 @@ std::optional<int64_t> constant(const TensorType& type, size_t axis) {
 }  // namespace
 
 struct RowInputs::Side {
-  std::optional<Dataset> texts;  // where the texts of pairs are apart
+  std::optional<Dataset> texts;  // where the texts of pairs are apart, or behind a prompt
   std::optional<TokenRows> tokens;
   std::optional<Batches> batches;
 };
@@ -57,6 +57,8 @@ void RowInputs::prepare_texts(const LoadedModel& model, const Dataset& dataset, 
       options.pad_to_multiple = *length, most = most > 0 ? std::min(most, *length) : *length;
   }
   const Tokenizer tokenizer = tokenizer_of(model);
+  const bool prompted = !prompt_of(model).empty();
+  if (!apart) require_types(model, dataset);
   std::vector<int64_t> all(static_cast<size_t>(dataset.rows));
   std::iota(all.begin(), all.end(), int64_t{0});
   for (size_t s = 0; s < (apart ? 2 : 1); ++s) {
@@ -67,7 +69,8 @@ void RowInputs::prepare_texts(const LoadedModel& model, const Dataset& dataset, 
                            .texts = s == 0 ? dataset.texts : dataset.second_texts,
                            .files = dataset.files,
                            .origins = dataset.origins};
-    const Dataset& texts = apart ? *side.texts : dataset;
+    if (prompted) side.texts = with_prompt(apart ? *std::move(side.texts) : dataset, model);
+    const Dataset& texts = side.texts ? *side.texts : dataset;
     side.tokens.emplace(texts, tokenizer, most);
     side.batches.emplace(texts, all, options, &*side.tokens, &tokenizer.spec());
   }

@@ -39,6 +39,7 @@ void check_signature(const Graph& graph, bool& takes_types) {
 SentenceEncoder::SentenceEncoder(LoadedModel model, const SessionOptions& options)
     : tokenizer_(tokenizer_of(model)),
       max_tokens_(hone::max_tokens(model)),
+      prompt_(prompt_of(model)),
       session_(open_session(std::move(model), options)) {
   check_signature(session_.graph(), takes_types_);
 }
@@ -47,7 +48,7 @@ Tensor SentenceEncoder::embed(const std::vector<std::string>& texts, int64_t bat
   if (texts.empty()) fail("no texts to embed");
   if (batch < 1) fail("batch is {}; at least 1 is needed", batch);
   std::vector<std::vector<int64_t>> ids(texts.size());
-  for (size_t i = 0; i < texts.size(); ++i) ids[i] = tokenizer_.encode(texts[i], max_tokens_);
+  for (size_t i = 0; i < texts.size(); ++i) ids[i] = tokenizer_.encode(prompt_ + texts[i], max_tokens_);
   std::vector<size_t> order(texts.size());
   std::iota(order.begin(), order.end(), size_t{0});
   std::stable_sort(order.begin(), order.end(), [&](size_t a, size_t b) { return ids[a].size() < ids[b].size(); });

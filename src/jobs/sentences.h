@@ -26,6 +26,7 @@ class SentenceEncoder {
  private:
   Tokenizer tokenizer_;
   int64_t max_tokens_;
+  std::string prompt_;
   Session session_;
   bool takes_types_ = false;
 };

@@ -1,8 +1,13 @@
 #include "jobs/text_inputs.h"
 
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
 #include <charconv>
 
 #include "base/error.h"
+#include "base/json.h"
+#include "base/text.h"
 #include "io/tokenizer_files.h"
 #include "ir/row_keys.h"
 
@@ -63,8 +68,44 @@ std::string cut_text(const LoadedModel& model) {
                      max_tokens(model));
 }
 
+std::string prompt_of(const LoadedModel& model) {
+  const auto found = model.graph.metadata.find(kTextPrompt);
+  return found == model.graph.metadata.end() ? "" : found->second;
+}
+
+void choose_prompt(LoadedModel& model, const std::string& name) {
+  const auto found = model.graph.metadata.find(kTextPrompts);
+  const Json prompts =
+      found == model.graph.metadata.end() ? Json::object() : parse_json(found->second, model.path + ": prompts");
+  std::vector<std::string> names;
+  for (const auto& [key, text] : prompts.items()) names.push_back(key);
+  if (names.empty())
+    fail("{}: has no prompts (config_sentence_transformers.json); write them into the texts", model.path);
+  if (!prompts.contains(name) || !prompts.at(name).is_string())
+    fail("{}: has no prompt \"{}\"; it has {}{}", model.path, name, fmt::join(names, ", "), did_you_mean(name, names));
+  model.graph.metadata[kTextPrompt] = prompts.at(name).get<std::string>();
+}
+
+Dataset with_prompt(Dataset dataset, const LoadedModel& model) {
+  const std::string prompt = prompt_of(model);
+  if (prompt.empty()) return dataset;
+  for (std::vector<std::string>* texts : {&dataset.texts, &dataset.second_texts})
+    for (std::string& text : *texts) text.insert(0, prompt);
+  return dataset;
+}
+
+void require_types(const LoadedModel& model, const Dataset& dataset) {
+  if (dataset.second_texts.empty() || !model.graph.metadata.contains(kTextTypes)) return;
+  fail(
+      "{}: {} has pairs of texts, which the model tells apart by token types, and its graph takes none. Try: --inputs "
+      "input_ids,attention_mask,token_type_ids",
+      model.path, dataset.path);
+}
+
 NamedTensors text_inputs(const LoadedModel& model, const Tokenizer& tokenizer, const std::vector<std::string>& texts) {
-  const TokenBatch batch = tokenizer.encode_batch(texts, max_tokens(model));
+  std::vector<std::string> prompted = texts;
+  for (std::string& text : prompted) text.insert(0, prompt_of(model));
+  const TokenBatch batch = tokenizer.encode_batch(prompted, max_tokens(model));
   NamedTensors inputs;
   for (ValueId v : model.graph.arguments()) {
     const std::string& label = model.graph.value(v).label;

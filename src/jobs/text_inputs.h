@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "data/dataset.h"
 #include "jobs/load_model.h"
 #include "runtime/session.h"
 #include "tokenizers/tokenizer.h"
@@ -21,6 +22,15 @@ int64_t max_tokens(const LoadedModel& model);
 void cut_texts(LoadedModel& model, int64_t length);
 // "texts are cut to 64 tokens, as in training (…)"; empty where all that the model takes is read.
 std::string cut_text(const LoadedModel& model);
+
+// What stands before every text that the model reads, where its folder says so.
+std::string prompt_of(const LoadedModel& model);
+// One of the prompts that the model's folder names. Throws Error with those that there are.
+void choose_prompt(LoadedModel& model, const std::string& name);
+// The data's texts behind the model's prompt.
+Dataset with_prompt(Dataset dataset, const LoadedModel& model);
+// Throws Error where texts of pairs are told apart by types that the graph was not opened with.
+void require_types(const LoadedModel& model, const Dataset& dataset);
 
 // Those of input_ids, attention_mask and token_type_ids (zeros) that the model takes: i64[texts, longest text in
 // tokens].

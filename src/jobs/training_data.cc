@@ -77,7 +77,7 @@ LabelNeeds label_needs(const Dataset& data) {
 }
 
 TrainingData::TrainingData(Dataset data, const LoadedModel& model, const TrainingOptions& options)
-    : data_(std::move(data)),
+    : data_(with_prompt(std::move(data), model)),
       needs_(label_needs(data_)),
       batch_(options.batch),
       parts_(options.parts),
@@ -108,6 +108,7 @@ TrainingData::TrainingData(Dataset data, const LoadedModel& model, const Trainin
 }
 
 void TrainingData::read_tokens(const LoadedModel& model, const TrainingOptions& options) {
+  require_types(model, data_);
   LoadedModel as_asked = model;
   if (options.max_length > 0) cut_texts(as_asked, options.max_length);
   max_length_ = options.max_length;

@@ -14,7 +14,7 @@ namespace hone {
 enum class Judged : uint8_t {
   rows,         // each sample by its labels
   words,        // each word of a text by its class
-  next_tokens,  // each token of a text by the one after it
+  next_tokens,  // each token of a text by the one after it, or, of a model that names hidden words, by itself
   partners,     // the second text of a pair, among those of all
   groups,       // samples of the same class, among all
   similarity,   // the number of a pair, by the cosine of its texts

@@ -14,9 +14,8 @@ int64_t class_count(const ModelConfig& config) {
   return config.size_or("num_labels", 2);
 }
 
-void classifier_outputs(TransformerBuilder& builder, ValueId pooled, ValueId labels, int64_t hidden, int64_t classes) {
+void classifier_outputs(TransformerBuilder& builder, ValueId logits, ValueId labels, int64_t classes) {
   Graph& graph = builder.graph();
-  const ValueId logits = builder.linear(pooled, "classifier", hidden, classes, "logits");
   graph.add_output(logits, "logits");
   if (labels == kNone) return;
   const ModelConfig config(builder.request());

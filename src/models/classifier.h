@@ -8,7 +8,7 @@ namespace hone {
 
 int64_t class_count(const ModelConfig& config);  // entries of id2label, else num_labels, else 2
 
-// The outputs "logits" of pooled [B,hidden] and, when `labels` (i64[B]) are not kNone, "loss".
-void classifier_outputs(TransformerBuilder& builder, ValueId pooled, ValueId labels, int64_t hidden, int64_t classes);
+// The outputs "logits" f32[B,classes] and, when `labels` (i64[B]) are not kNone, "loss".
+void classifier_outputs(TransformerBuilder& builder, ValueId logits, ValueId labels, int64_t classes);
 
 }  // namespace hone

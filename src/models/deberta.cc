@@ -1,5 +1,5 @@
-// The DeBERTa family, first version and v2 (which v3 has too): encoder and sequence classifier, with configuration and
-// weights as Hugging Face names them. Scores add up what tokens say to each other (content to content), what a token
+// The DeBERTa family, first version and v2 (which v3 has too): encoder and heads, with configuration and weights as
+// Hugging Face names them. Scores add up what tokens say to each other (content to content), what a token
 // says to a distance (content to position) and what a distance says to a token (position to content). He et al.,
 // "DeBERTa: Decoding-enhanced BERT with disentangled attention" (2020).
 #include <algorithm>
@@ -8,9 +8,8 @@
 
 #include "base/error.h"
 #include "base/text.h"
-#include "models/classifier.h"
 #include "models/distances.h"
-#include "models/token_inputs.h"
+#include "models/text_encoder.h"
 #include "ops/calls/arithmetic.h"
 #include "ops/calls/attention.h"
 #include "ops/calls/cast.h"
@@ -28,17 +27,47 @@ namespace {
 
 enum class Version : uint8_t { first, second };
 
+constexpr Setting kSettings[] = {{"vocab_size"},
+                                 {"embedding_size"},
+                                 {"hidden_size"},
+                                 {"num_hidden_layers"},
+                                 {"num_attention_heads"},
+                                 {"intermediate_size"},
+                                 {"max_position_embeddings"},
+                                 {"type_vocab_size"},
+                                 {"layer_norm_eps"},
+                                 {"hidden_act"},
+                                 {"pooler_hidden_act"},
+                                 {"pooler_hidden_size"},
+                                 {"position_biased_input"},
+                                 {"relative_attention"},
+                                 {"pos_att_type"},
+                                 {"max_relative_positions"},
+                                 {"position_buckets"},
+                                 {"norm_rel_ebd"},
+                                 {"share_att_key"},
+                                 {"attention_head_size"},
+                                 {"conv_kernel_size"},
+                                 {"conv_groups"},
+                                 {"conv_act"},
+                                 {"legacy"},
+                                 {"talking_head", "false"},
+                                 // Of training, and what transformers does not read.
+                                 {"pooler_dropout"},
+                                 {"cls_dropout"},
+                                 {"padding_idx"},
+                                 {"z_steps"}};
+
 struct DebertaConfig {
   Version version = Version::first;
-  int64_t vocabulary = 0, embedding = 0, hidden = 0, layers = 0, heads = 0, intermediate = 0, positions = 0;
-  int64_t token_types = 0, classes = 0;
-  bool classifies = false, absolute_positions = true;
+  TextSizes text;
+  int64_t embedding = 0;
+  bool absolute_positions = true;
   bool relative = false, to_position = false, from_position = false;  // c2p, p2c
   bool shares_keys = false, norms_distances = false;
   DistanceTable distances;
   int64_t convolution = 0, convolution_groups = 1;  // extent of the window; 0: none
-  double epsilon = 0;
-  std::string activation, pooler_activation, convolution_activation;
+  std::string convolution_activation;
 };
 
 // A list, or one text with "|" between its items.
@@ -64,16 +93,13 @@ void read_attention(const ModelConfig& config, DebertaConfig& d) {
       fail("{}: pos_att_type has \"{}\", which is not supported; accepted: c2p, p2c", config.source(), kind);
     (kind == "c2p" ? d.to_position : d.from_position) = true;
   }
-  const int64_t farthest = config.size_unless_none("max_relative_positions", d.positions);
+  const int64_t farthest = config.size_unless_none("max_relative_positions", d.text.positions);
   d.distances = {.span = farthest, .farthest = 0};
-  if (d.version == Version::first) {
-    if (config.flag("talking_head")) fail("{}: talking_head is not supported; accepted: false", config.source());
-    return;
-  }
+  if (d.version == Version::first) return;
   d.shares_keys = config.flag("share_att_key");
   const std::vector<std::string> norms = items(config, "norm_rel_ebd");
   d.norms_distances = std::ranges::find(norms, "layer_norm") != norms.end();
-  expect_equal(config, "attention_head_size", d.hidden / d.heads, "hidden_size / num_attention_heads");
+  expect_equal(config, "attention_head_size", d.text.hidden / d.text.heads, "hidden_size / num_attention_heads");
   const int64_t buckets = config.size_unless_none("position_buckets", 0);
   if (buckets == 0) return;
   if (buckets < 2 || farthest - 1 <= buckets / 2)
@@ -84,28 +110,14 @@ void read_attention(const ModelConfig& config, DebertaConfig& d) {
 
 DebertaConfig read_config(const ModelRequest& request, Version version) {
   const ModelConfig config(request);
-  if (!request.pooling.is_null())
-    fail("{}: sentence poolings of DeBERTa are not supported; remove 1_Pooling", request.source);
+  config.check(kSettings);
   DebertaConfig d;
   d.version = version;
-  const auto architectures = json_get<std::vector<std::string>>(request.config, "architectures", request.source);
-  d.classifies = !architectures.empty() && architectures[0].ends_with("ForSequenceClassification");
-  d.vocabulary = config.size("vocab_size");
-  d.hidden = config.size("hidden_size");
-  d.embedding = config.size_or("embedding_size", d.hidden);
-  d.layers = config.layers("num_hidden_layers");
-  d.heads = config.size("num_attention_heads");
-  d.intermediate = config.size("intermediate_size");
-  d.positions = config.size_or("max_position_embeddings", 512);
-  d.token_types = config.size_unless_none("type_vocab_size", 0);
-  d.classes = class_count(config);
+  d.text = text_sizes(config);
+  d.text.epsilon = config.number_or("layer_norm_eps", 1e-7);
+  d.embedding = config.size_or("embedding_size", d.text.hidden);
   d.absolute_positions = config.flag("position_biased_input", true);
-  d.epsilon = config.number_or("layer_norm_eps", 1e-7);
-  d.activation = config.text_or("hidden_act", "gelu");
-  d.pooler_activation = config.text_or("pooler_hidden_act", "gelu");
-  if (d.hidden % d.heads != 0)
-    fail("{}: hidden_size {} is not a multiple of num_attention_heads {}", request.source, d.hidden, d.heads);
-  expect_equal(config, "pooler_hidden_size", d.hidden, "hidden_size");
+  expect_equal(config, "pooler_hidden_size", d.text.hidden, "hidden_size");
   read_attention(config, d);
   if (version == Version::second) d.convolution = config.size_unless_none("conv_kernel_size", 0);
   d.convolution_groups = config.size_or("conv_groups", 1);
@@ -113,45 +125,51 @@ DebertaConfig read_config(const ModelRequest& request, Version version) {
   return d;
 }
 
-class DebertaBuilder {
+TextHeads heads_of(const ModelRequest& request, const DebertaConfig& d) {
+  const ModelConfig config(request);
+  const bool legacy = config.flag("legacy", true);
+  const std::string words = legacy ? "cls.predictions." : "lm_predictions.lm_head.",
+                    table = "embeddings.word_embeddings";
+  return {.class_dense = "pooler.dense",
+          .class_activation = config.text_or("pooler_hidden_act", "gelu"),
+          .class_out = "classifier",
+          .word_dense = words + (legacy ? "transform.dense" : "dense"),
+          .word_activation = d.text.activation,
+          .word_norm = words + (legacy ? "transform.LayerNorm" : "LayerNorm"),
+          .word_decoder = legacy ? words + "decoder" : table,
+          .word_bias = words + "bias",
+          .word_table = table,
+          .word_columns = d.embedding};
+}
+
+class DebertaBuilder : public TextEncoder {
  public:
   DebertaBuilder(const ModelRequest& request, Version version)
-      : config_(read_config(request, version)), inputs_(request, config_.classifies), builder_(graph_, request) {
-    graph_.name = "deberta";
-    graph_.metadata["family"] = "deberta";
-    graph_.metadata["max_positions"] = std::to_string(config_.positions);  // what texts are cut to
-    inputs_.declare(graph_);
-  }
+      : DebertaBuilder(request, read_config(request, version)) {}
 
-  Graph build() {
-    const ValueId ids = input_of(graph_, "input_ids");
-    mask_ = inputs_.has("attention_mask") ? input_of(graph_, "attention_mask") : builder_.all_tokens();
-    kept_ = ops::cast(graph_, {.x = mask_, .dtype = DType::f32});
+ private:
+  DebertaBuilder(const ModelRequest& request, const DebertaConfig& config)
+      : TextEncoder(request, "deberta", config.text, heads_of(request, config)),
+        config_(config),
+        graph_(graph()),
+        builder_(builder()) {}
+
+  ValueId embedded() override {
+    const ValueId ids = input("input_ids");
+    kept_ = ops::cast(graph_, {.x = mask(), .dtype = DType::f32});
     pair_mask_ = mask_of_pairs();
     if (config_.relative && config_.to_position) falling_ = distances(ids, Order::falling);
     if (config_.relative && config_.from_position) rising_ = distances(ids, Order::rising);
-    const ValueId embedded = embeddings(ids);
-    ValueId x = embedded;
-    for (int64_t layer = 0; layer < config_.layers; ++layer) {
-      x = encoder_layer(x, layer);
-      if (layer == 0 && config_.convolution > 0) x = convolved(embedded, x);
-    }
-    if (config_.classifies)
-      classifier_outputs(builder_, pooled(x), input_of(graph_, "labels"), config_.hidden, config_.classes);
-    else graph_.add_output(x, "last_hidden_state");
-    return std::move(graph_);
+    return embeddings_ = embeddings(ids);
   }
 
- private:
-  ValueId emit(const char* op, std::vector<ValueId> operands, Attributes attributes = {}, std::string name = "") {
-    return graph_.emit(ops::get(op), std::move(operands), std::move(attributes), std::move(name));
+  ValueId layer(ValueId x, int64_t number) override {
+    x = encoder_layer(x, number);
+    return number == 0 && config_.convolution > 0 ? convolved(embeddings_, x) : x;
   }
+
   ValueId unsqueezed(ValueId x, std::vector<int64_t> axes) {
     return ops::unsqueeze(graph_, {.x = x, .axes = std::move(axes)});
-  }
-
-  ValueId without_bias(ValueId x, const std::string& name, int64_t inputs, int64_t outputs) {
-    return ops::linear(graph_, {.x = x, .w = builder_.weight(name + ".weight", {outputs, inputs})});
   }
 
   // x where the mask is 1, 0 elsewhere.
@@ -159,20 +177,19 @@ class DebertaBuilder {
 
   ValueId embeddings(ValueId ids) {
     const int64_t columns = config_.embedding;
-    ValueId x = builder_.embedding(ids, "embeddings.word_embeddings", config_.vocabulary, columns);
+    ValueId x = builder_.embedding(ids, "embeddings.word_embeddings", sizes().vocabulary, columns);
     if (config_.absolute_positions) {
-      const ValueId positions = builder_.positions(Dim::symbol("S"), config_.positions);
+      const ValueId positions = builder_.positions(Dim::symbol("S"), sizes().positions);
       x = ops::add(graph_,
-                   {x, builder_.embedding(positions, "embeddings.position_embeddings", config_.positions, columns)});
+                   {x, builder_.embedding(positions, "embeddings.position_embeddings", sizes().positions, columns)});
     }
-    if (config_.token_types > 0) {  // without token types every token is of type 0
-      const ValueId types =
-          inputs_.has("token_type_ids") ? input_of(graph_, "token_type_ids") : graph_.add_scalar(int64_t{0});
+    if (sizes().token_types > 0) {  // without token types every token is of type 0
+      const ValueId types = input("token_type_ids") != kNone ? input("token_type_ids") : graph_.add_scalar(int64_t{0});
       x = ops::add(graph_,
-                   {x, builder_.embedding(types, "embeddings.token_type_embeddings", config_.token_types, columns)});
+                   {x, builder_.embedding(types, "embeddings.token_type_embeddings", sizes().token_types, columns)});
     }
-    if (columns != config_.hidden) x = without_bias(x, "embeddings.embed_proj", columns, config_.hidden);
-    return masked(builder_.layer_norm(x, "embeddings.LayerNorm", config_.hidden, config_.epsilon), "embedded");
+    if (columns != sizes().hidden) x = builder_.unbiased_linear(x, "embeddings.embed_proj", columns, sizes().hidden);
+    return masked(builder_.layer_norm(x, "embeddings.LayerNorm", sizes().hidden, sizes().epsilon), "embedded");
   }
 
   // f32[B,1,S,S] to add to scores: the lowest f32 but where both tokens count. A token that does not count sees all
@@ -187,16 +204,16 @@ class DebertaBuilder {
   ValueId distances(ValueId ids, Order order) {
     const DistanceTable& table = config_.distances;
     const ValueId rows = builder_.embedding(distance_rows(graph_, ids, table, order), "encoder.rel_embeddings",
-                                            2 * table.span, config_.hidden);
+                                            2 * table.span, sizes().hidden);
     if (!config_.norms_distances) return rows;
-    return builder_.layer_norm(rows, "encoder.LayerNorm", config_.hidden, config_.epsilon);
+    return builder_.layer_norm(rows, "encoder.LayerNorm", sizes().hidden, sizes().epsilon);
   }
 
   // [...,L,heads*D] → [...,heads,L,D]
   ValueId by_head(ValueId x) {
     Shape shape = graph_.type(x).shape;
-    shape.back() = config_.hidden / config_.heads;
-    shape.insert(shape.end() - 1, config_.heads);
+    shape.back() = sizes().hidden / sizes().heads;
+    shape.insert(shape.end() - 1, sizes().heads);
     const ValueId split = ops::reshape(graph_, {.x = x, .shape = shape});
     const auto perm = shape.size() == 4 ? std::vector<int64_t>{0, 2, 1, 3} : std::vector<int64_t>{1, 0, 2};
     return ops::transpose(graph_, {.x = split, .perm = perm});
@@ -214,8 +231,8 @@ class DebertaBuilder {
 
   // Version 1 has the rows of query, key and value of each head side by side, and no bias for keys.
   Projected projected_at_once(ValueId x, const std::string& at, const std::string& label) {
-    const int64_t hidden = config_.hidden, columns = hidden / config_.heads;
-    const Shape of_head{config_.heads, 1, columns};
+    const int64_t hidden = sizes().hidden, columns = hidden / sizes().heads;
+    const Shape of_head{sizes().heads, 1, columns};
     const auto bias = [&](const char* name) {
       return ops::reshape(graph_, {.x = builder_.as_f32(builder_.weight(at + name, {hidden})), .shape = of_head});
     };
@@ -226,7 +243,7 @@ class DebertaBuilder {
                                              .b = ops::reshape(graph_, {.x = biases, .shape = Shape{3 * hidden}})});
     const Shape shape = graph_.type(x).shape;
     const ValueId split =
-        ops::reshape(graph_, {.x = all, .shape = Shape{shape[0], shape[1], config_.heads, 3, columns}});
+        ops::reshape(graph_, {.x = all, .shape = Shape{shape[0], shape[1], sizes().heads, 3, columns}});
     const auto part = [&](int64_t i, const char* name) {
       const ValueId one =
           ops::slice(graph_, {.x = split, .starts = Shape{i}, .ends = Shape{i + 1}, .axes = std::vector<int64_t>{3}});
@@ -238,14 +255,14 @@ class DebertaBuilder {
   Projected projected(ValueId x, const std::string& at, const std::string& label) {
     if (config_.version == Version::first) return projected_at_once(x, at, label);
     const auto part = [&](const char* weights, const char* name) {
-      return builder_.linear(x, at + weights, config_.hidden, config_.hidden, label + name);
+      return builder_.linear(x, at + weights, sizes().hidden, sizes().hidden, label + name);
     };
     return {part("query_proj", "_query"), part("key_proj", "_key"), part("value_proj", "_value")};
   }
 
   ValueId distance_keys(const std::string& at) {
-    const int64_t hidden = config_.hidden;
-    if (config_.version == Version::first) return without_bias(falling_, at + "pos_proj", hidden, hidden);
+    const int64_t hidden = sizes().hidden;
+    if (config_.version == Version::first) return builder_.unbiased_linear(falling_, at + "pos_proj", hidden, hidden);
     return builder_.linear(falling_, at + (config_.shares_keys ? "key_proj" : "pos_key_proj"), hidden, hidden);
   }
 
@@ -253,13 +270,13 @@ class DebertaBuilder {
     const char* name = config_.version == Version::first ? "pos_q_proj"
                        : config_.shares_keys             ? "query_proj"
                                                          : "pos_query_proj";
-    return builder_.linear(rising_, at + name, config_.hidden, config_.hidden);
+    return builder_.linear(rising_, at + name, sizes().hidden, sizes().hidden);
   }
 
   ValueId attention(ValueId x, const std::string& at, const std::string& label) {
     const Projected p = projected(x, at, label);
     const int kinds = 1 + config_.to_position + config_.from_position;
-    const double scale = 1 / std::sqrt(static_cast<double>(kinds * (config_.hidden / config_.heads)));
+    const double scale = 1 / std::sqrt(static_cast<double>(kinds * (sizes().hidden / sizes().heads)));
     ValueId scores = kNone;
     if (falling_ != kNone) scores = products(p.query, distance_keys(at));
     if (rising_ != kNone) {
@@ -272,33 +289,19 @@ class DebertaBuilder {
       added = ops::add(graph_, {ops::mul(graph_, {scores, graph_.add_scalar(static_cast<float>(scale))}), pair_mask_},
                        label + "_distances");
     return ops::attention(
-        graph_, {.q = p.query, .k = p.key, .v = p.value, .mask = added, .heads = config_.heads, .scale = scale},
+        graph_, {.q = p.query, .k = p.key, .v = p.value, .mask = added, .heads = sizes().heads, .scale = scale},
         label + "_context");
   }
 
   ValueId encoder_layer(ValueId x, int64_t layer) {
     const std::string at = fmt::format("encoder.layer.{}.", layer), label = fmt::format("layer{}", layer);
     const ValueId context = attention(x, at + "attention.self.", label);
-    return after_attention(builder_, x, context,
-                           {.hidden = config_.hidden,
-                            .heads = config_.heads,
-                            .intermediate = config_.intermediate,
-                            .epsilon = config_.epsilon,
-                            .activation = config_.activation,
-                            .query = {},
-                            .key = {},
-                            .value = {},
-                            .attention_output = at + "attention.output.dense",
-                            .attention_norm = at + "attention.output.LayerNorm",
-                            .up = at + "intermediate.dense",
-                            .down = at + "output.dense",
-                            .output_norm = at + "output.LayerNorm",
-                            .label = label});
+    return after_attention(builder_, x, context, block(at, layer));
   }
 
   // A convolution over neighbouring tokens of the embeddings, beside the first layer.
   ValueId convolved(ValueId embedded, ValueId x) {
-    const int64_t hidden = config_.hidden, groups = config_.convolution_groups, window = config_.convolution;
+    const int64_t hidden = sizes().hidden, groups = config_.convolution_groups, window = config_.convolution;
     const int64_t before = (window - 1) / 2;
     const std::vector<int64_t> swap{0, 2, 1};
     const ValueId w = builder_.weight("encoder.conv.conv.weight", {hidden, hidden / groups, window});
@@ -308,21 +311,16 @@ class DebertaBuilder {
         graph_, {.x = channels, .w = w, .b = b, .pads = std::vector<int64_t>{before, before}, .groups = groups});
     const ValueId rows = masked(ops::transpose(graph_, {.x = sums, .perm = swap}), "convolved");
     const ValueId sum = ops::add(graph_, {x, builder_.activation(rows, config_.convolution_activation)});
-    return masked(builder_.layer_norm(sum, "encoder.conv.LayerNorm", hidden, config_.epsilon),
+    return masked(builder_.layer_norm(sum, "encoder.conv.LayerNorm", hidden, sizes().epsilon),
                   "layer0_with_neighbours");
   }
 
-  ValueId pooled(ValueId x) {
-    const ValueId dense = builder_.linear(builder_.first_token(x), "pooler.dense", config_.hidden, config_.hidden);
-    return builder_.activation(dense, config_.pooler_activation);
-  }
-
   const DebertaConfig config_;
-  const TokenInputs inputs_;
-  Graph graph_;
-  TransformerBuilder builder_;
-  ValueId mask_ = kNone, kept_ = kNone, pair_mask_ = kNone;  // i64[B,S]; f32[B,S]; f32[B,1,S,S]
-  ValueId falling_ = kNone, rising_ = kNone;                 // f32[2S,hidden], where scores need them
+  Graph& graph_;
+  TransformerBuilder& builder_;
+  ValueId embeddings_ = kNone;                // f32[B,S,hidden]
+  ValueId kept_ = kNone, pair_mask_ = kNone;  // f32[B,S]; f32[B,1,S,S]
+  ValueId falling_ = kNone, rising_ = kNone;  // f32[2S,hidden], where scores need them
 };
 
 constexpr ModelPreset kFirstPresets[] = {
@@ -352,14 +350,18 @@ constexpr ModelPreset kSecondPresets[] = {
 
 extern constinit const ModelDef deberta_def{
     .name = "deberta",
-    .doc = "DeBERTa of the first version: encoders and sequence classifiers.",
-    .architectures = "DebertaForSequenceClassification DebertaModel",
+    .doc = "DeBERTa of the first version: encoders, sentence encoders and heads.",
+    .architectures =
+        "DebertaForSequenceClassification DebertaModel DebertaForTokenClassification DebertaForMaskedLM "
+        "DebertaForQuestionAnswering",
     .presets = kFirstPresets,
     .build = [](const ModelRequest& request) { return DebertaBuilder(request, Version::first).build(); }};
 extern constinit const ModelDef deberta_v2_def{
     .name = "deberta_v2",
-    .doc = "DeBERTa v2 and v3: encoders and sequence classifiers.",
-    .architectures = "DebertaV2ForSequenceClassification DebertaV2Model",
+    .doc = "DeBERTa v2 and v3: encoders, sentence encoders and heads.",
+    .architectures =
+        "DebertaV2ForSequenceClassification DebertaV2Model DebertaV2ForTokenClassification "
+        "DebertaV2ForMaskedLM DebertaV2ForQuestionAnswering",
     .presets = kSecondPresets,
     .build = [](const ModelRequest& request) { return DebertaBuilder(request, Version::second).build(); }};
 

@@ -19,6 +19,12 @@ ValueId TransformerBuilder::layer_norm(ValueId x, const std::string& name, int64
   return ops::layer_norm(graph(), {.x = x, .weight = as_f32(w), .bias = as_f32(b), .epsilon = epsilon}, result);
 }
 
+ValueId TransformerBuilder::unbiased_layer_norm(ValueId x, const std::string& name, int64_t columns, double epsilon,
+                                                const std::string& result) {
+  const ValueId w = weight(name + ".weight", {columns});
+  return ops::layer_norm(graph(), {.x = x, .weight = as_f32(w), .epsilon = epsilon}, result);
+}
+
 ValueId TransformerBuilder::embedding(ValueId ids, const std::string& name, int64_t rows, int64_t columns) {
   const ValueId table = weight(name + ".weight", {rows, columns});
   return as_f32(ops::gather(graph(), {.table = table, .indices = ids}));

@@ -13,6 +13,8 @@ class TransformerBuilder : public LayerBuilder {
 
   ValueId layer_norm(ValueId x, const std::string& name, int64_t columns, double epsilon,
                      const std::string& result = "");
+  ValueId unbiased_layer_norm(ValueId x, const std::string& name, int64_t columns, double epsilon,
+                              const std::string& result = "");
   // Rows of table NAME.weight[rows,columns] as f32.
   ValueId embedding(ValueId ids, const std::string& name, int64_t rows, int64_t columns);
 

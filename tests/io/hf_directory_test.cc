@@ -190,6 +190,59 @@ TEST(HfDirectory, OtherModulesAndPathsAreRefused) {
   EXPECT_THAT(error("{}"), HasSubstr("expected a list"));
 }
 
+TEST(HfDirectory, AShardThatEndsEarlyOrHoldsAnotherTensorIsNamed) {
+  const TemporaryFolder folder;
+  folder.put("config.json", kConfig);
+  put_weights(folder, {two_tensors()[0]}, "m-1.safetensors");
+  put_weights(folder, {two_tensors()[1]}, "m-2.safetensors");
+  folder.put("model.safetensors.index.json",
+             R"({"weight_map":{"a.weight":"m-2.safetensors","b.weight":"m-1.safetensors"}})");
+  EXPECT_THAT(open_error(folder), HasSubstr("which m-2.safetensors does not hold"));
+  folder.put("model.safetensors.index.json",
+             R"({"weight_map":{"a.weight":"m-1.safetensors","b.weight":"m-2.safetensors"}})");
+  std::filesystem::resize_file(folder / "m-2.safetensors", std::filesystem::file_size(folder / "m-2.safetensors") - 4);
+  EXPECT_THAT(open_error(folder), HasSubstr("m-2.safetensors"));
+  std::filesystem::remove(folder / "m-2.safetensors");
+  EXPECT_THAT(open_error(folder), AllOf(HasSubstr("index.json"), HasSubstr("m-2.safetensors, which is not there")));
+}
+
+TEST(HfDirectory, AWrongShapeNamesTheKeysThatAskForIt) {
+  const TemporaryFolder folder;
+  folder.put("config.json", R"({"model_type": "bert", "hidden_size": 5, "id2label": {"0": "a", "1": "b", "2": "c"}})");
+  put_weights(folder, two_tensors());
+  HfDirectory directory(folder.path());
+  directory.weights().tensor("b.weight", {3, 5});
+  EXPECT_THAT(error_of([&] { directory.weights().check_complete(); }),
+              HasSubstr("\"b.weight\" is [1,2]; the configuration asks for [3,5] (3: id2label; 5: hidden_size)"));
+}
+
+TEST(HfDirectory, CodeOfTheFolderIsRefusedWithTheReason) {
+  const TemporaryFolder folder;
+  folder.put("config.json", R"({"model_type": "bert", "auto_map": {"AutoModel": "modeling_own.OwnModel"}})");
+  put_weights(folder, two_tensors());
+  EXPECT_THAT(open_error(folder), AllOf(HasSubstr("config.json"), HasSubstr("modeling_own.OwnModel"),
+                                        HasSubstr("trust_remote_code"), HasSubstr("optimum-cli export onnx")));
+  folder.put("config.json", R"({"model_type": "bert", "auto_map": {}})");
+  EXPECT_EQ(open_error(folder), "");
+}
+
+TEST(HfDirectory, AdaptersWithoutAModelNameTheCommand) {
+  const TemporaryFolder folder;
+  folder.put("adapter_config.json", R"({"base_model_name_or_path": "some/base"})");
+  EXPECT_THAT(open_error(folder), AllOf(HasSubstr("some/base"), HasSubstr("hone lora import MODEL --adapter")));
+}
+
+TEST(HfDirectory, PromptsAreRead) {
+  const TemporaryFolder folder;
+  folder.put("config.json", kConfig);
+  put_weights(folder, two_tensors());
+  folder.put("config_sentence_transformers.json",
+             R"({"prompts": {"query": "query: ", "document": ""}, "default_prompt_name": "query"})");
+  HfDirectory directory(folder.path());
+  EXPECT_EQ(directory.prompts().size(), 2u);
+  EXPECT_EQ(directory.default_prompt(), "query: ");
+}
+
 // One may be missing for each of a million layers.
 TEST(HfDirectory, ManyWrongTensorsEndTheSearch) {
   const TemporaryFolder folder;
@@ -208,6 +261,9 @@ TEST(HfDirectory, FilesOfOtherContentAreNamed) {
   for (const auto& [name, content] : {std::pair{"config.json", R"({"quantization_config": 3})"},
                                       {"tokenizer_config.json", "[1]"},
                                       {"sentence_bert_config.json", "7"},
+                                      {"config_sentence_transformers.json", "[1]"},
+                                      {"config_sentence_transformers.json", R"({"prompts": {"query": 3}})"},
+                                      {"config_sentence_transformers.json", R"({"default_prompt_name": "query"})"},
                                       {"modules.json", R"([{"type": "x.Pooling", "path": "../elsewhere"}])"},
                                       {"modules.json", R"([{"type": "x.Pooling", "path": "/etc"}])"}}) {
     folder.put("config.json", kConfig);

@@ -35,6 +35,14 @@ struct Golden {
       tensors[entry.name.substr(dot + 1)] = file.tensor(entry.name);
     }
   }
+
+  // What a model says of padding is nobody's: elements of [B,S,...] count where the mask [B,S] does.
+  bool counts(const std::vector<int64_t>& shape, size_t element) const {
+    const auto mask = inputs.find("attention_mask");
+    if (mask == inputs.end() || shape.size() < 2 || shape[1] != mask->second.dim(1)) return true;
+    const size_t of_token = static_cast<size_t>(element_count(shape) / mask->second.elements());
+    return mask->second.to_integers()[element / of_token] != 0;
+  }
 };
 
 class Families : public testing::TestWithParam<std::string> {
@@ -57,7 +65,8 @@ TEST_P(Families, GiveWhatTransformersComputes) {
     ASSERT_EQ(output.shape(), tensor.shape()) << name;
     const std::vector<double> got = output.to_doubles(), want = tensor.to_doubles();
     const double bound = golden.bounds.at(name).to_doubles()[0];
-    for (size_t i = 0; i < want.size(); ++i) ASSERT_NEAR(got[i], want[i], bound) << name << "[" << i << "]";
+    for (size_t i = 0; i < want.size(); ++i)
+      if (golden.counts(tensor.shape(), i)) ASSERT_NEAR(got[i], want[i], bound) << name << "[" << i << "]";
   }
 }
 
@@ -67,7 +76,8 @@ TEST_P(Families, ReadEveryTensor) {
   LoadedModel model = load_model(folder_);
   std::erase_if(model.unused, [](const std::string& name) {
     return name.ends_with("num_batches_tracked") || name.ends_with("mask_token") ||
-           name.ends_with("masked_spec_embed") || name.starts_with("decoder.") || name.starts_with("model.decoder.");
+           name.ends_with("masked_spec_embed") || name.starts_with("decoder.") || name.starts_with("model.decoder.") ||
+           name == "cls.predictions.bias";  // of words that have a matrix of their own, with its own bias
   });
   EXPECT_EQ(model.unused, std::vector<std::string>());
 }
