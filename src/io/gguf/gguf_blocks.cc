@@ -74,14 +74,15 @@ bool has_threes(std::span<const std::byte> blocks, const GgufType& type) {
   return found;
 }
 
-// llama.cpp reads the scale 255 as 2^128, which makes infinities; OCP's E8M0 and hone as NaN.
-void refuse_nan_scales(std::span<const std::byte> blocks, const GgufType& type, const std::string& where) {
+// Scales of 255 among the first `count` bytes of a block: llama.cpp reads a number that no other reader does. 2^128 of
+// MXFP4 makes infinities, where OCP's E8M0 and hone have NaN; 480 of NVFP4 lies beyond E4M3.
+void refuse_scales(std::span<const std::byte> blocks, const GgufType& type, size_t count, const std::string& where) {
   for (size_t i = 0; i < blocks.size(); i += static_cast<size_t>(type.bytes))
-    if (blocks[i] == std::byte{255})
+    if (std::ranges::count(blocks.subspan(i, count), std::byte{255}) > 0)
       fail(
-          "{}: block {} has the scale 255, which llama.cpp reads as 2^128 and other readers of MXFP4 as NaN; convert "
-          "the model again",
-          where, i / static_cast<size_t>(type.bytes));
+          "{}: block {} has the scale 255, which llama.cpp reads as {} and other readers of {} as NaN; convert the "
+          "model again",
+          where, i / static_cast<size_t>(type.bytes), count == 1 ? "2^128" : "480", type.name);
 }
 
 }  // namespace
@@ -91,7 +92,8 @@ Tensor tensor_of_blocks(const GgufType& type, const std::vector<int64_t>& shape,
   CHECK(type.is_packed() && !shape.empty() && shape.back() % type.block == 0, "{}", where);
   CHECK(std::ssize(blocks) == element_count(shape) / type.block * type.bytes, "{}", where);
   const bool wide = type.layout == &tq2_0_layout && has_threes(blocks, type);
-  if (type.layout == &mxfp4_blocks) refuse_nan_scales(blocks, type, where);
+  if (type.layout == &mxfp4_blocks) refuse_scales(blocks, type, 1, where);
+  if (type.layout == &nvfp4_blocks) refuse_scales(blocks, type, 4, where);
   const Format format = parse_format(wide ? "int2.g256.s=fp16" : type.format);
   require_memory(plane_bytes(format, shape).total(), where);
   const BlockPlanes sizes(type, format, shape);
