@@ -4,6 +4,7 @@
 
 #include "device/x86/gemm/panel_layout.h"
 #include "ir/tensor.h"
+#include "kernels/packed_rows.h"
 
 namespace hone {
 
