@@ -9,6 +9,9 @@
 
 #include "base/error.h"
 
+// GCC 12 takes the operator delete of LLVM's users for that of another operator new.
+#pragma GCC diagnostic ignored "-Wmismatched-new-delete"
+
 namespace hone {
 
 namespace Intrinsic = llvm::Intrinsic;
