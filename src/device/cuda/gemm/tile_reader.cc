@@ -215,6 +215,7 @@ Value* TileReader::scale_number(Value* raw) {
   const ScaleMeaning& s = t_.meaning->scale;
   switch (s.by) {
     case By::none:
+    case By::integer:
     case By::unknown:
       CHECK(false, "no scales that are read");
     case By::code:
