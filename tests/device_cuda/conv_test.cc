@@ -117,6 +117,7 @@ TEST(CudaConv, PackedWeights) {
   for (const char* format : {"mxint8", "mxfp4", "int8.channel"})
     for (const int64_t groups : {1, 2})
       expect_conv({1, 6, 5, 8, 12, groups, 3, 3, 1, 1, 1, DType::bf16, format}, CudaTarget(80), rng);
+  expect_conv({1, 6, 5, 8, 20, 2, 3, 3, 1, 1, 1, DType::f32, "mxint8.ax0"}, CudaTarget(80), rng);
 }
 
 // [O,I,H,W], and the weights of a gradient: [I,O,H,W] with taps the other way.

@@ -4,6 +4,7 @@
 #include <limits>
 
 #include "base/float_bits.h"
+#include "device/cuda/packed_rows.h"
 #include "formats/bits.h"
 #include "tests/device_cuda/gemm_run.h"
 #include "tests/support/packed_examples.h"
@@ -44,6 +45,7 @@ TEST(CudaGemm, EveryFormatAsPairsAndAsFloats) {
   Philox rng(2);
   constexpr int64_t kN = 35, kK = 77;
   for (const std::string& name : tested_formats()) {
+    if (!packed_codes_support(parse_format(name)).supported()) continue;
     const Tensor w = pack(parse_format(name), normal_matrix(DType::f32, {kN, kK}, rng));
     for (const auto& [dtype, m] : {std::pair(DType::f32, 3), {DType::bf16, 19}}) {
       const Tensor a = normal_matrix(dtype, {m, kK}, rng);
@@ -288,6 +290,10 @@ TEST(CudaGemm, WhatThereIsNoCodeForIsRefusedWithTheReason) {
   EXPECT_NE(supports(device, plan).why.find("plain element type"), std::string::npos);
   plan = product_plan(8, 8, DType::f16, DType::f16);
   EXPECT_NE(supports(device, plan).why.find("activations of f16"), std::string::npos);
+  for (const char* name : {"uint4.g32.s=fp16.m=fp16", "int6.g16.s=i8"}) {
+    plan = packed_product(name, 8, 256, DType::f32);
+    EXPECT_NE(supports(device, plan).why.find("minimums or scales of two levels"), std::string::npos) << name;
+  }
 }
 
 TEST(CudaGemm, TilesGrowWithTheWorkAndSayWhoOwnsWhat) {

@@ -45,9 +45,6 @@ void PackedSource::pack(int64_t first, std::byte* panel, int v) const {
   if (c_.has_global) std::memcpy(panel + s_.global_offset(), rows_.planes().global.data(), 4);
 }
 
-// --- scales
-// ------------------------------------------------------------------------------------------------------------
-
 int64_t PackedSource::slot_of(int64_t row, int64_t row0) const {
   return s_.slots == 1 ? 0 : row / rows_.grid().rows - row0 / rows_.grid().rows;
 }
@@ -81,9 +78,6 @@ void PackedSource::store_scales(int64_t row0, const Scratch& scratch, std::byte*
     }
   }
 }
-
-// --- codes
-// -------------------------------------------------------------------------------------------------------------
 
 // Rows whose bytes, each translated, are the lanes.
 bool PackedSource::holds_whole_lanes() const {

@@ -24,7 +24,8 @@ class AttentionEmitter {
   void run() {
     const AttentionBlock::Keys keys = block_.keys();
     tiles_.fetch_queries();
-    if (s_.stages == 2) tiles_.fetch(keys.from, keys.to, e_.num(0));
+    if (s_.stages == 2)
+      e_.when(b_.CreateICmpSLT(keys.from, keys.to), [&] { tiles_.fetch(keys.from, keys.to, e_.num(0)); });
     e_.commit_copies();
     e_.wait_copies(0);
     e_.barrier();

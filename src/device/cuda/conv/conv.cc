@@ -16,7 +16,11 @@ namespace {
 Support supports(const CudaConvPlan& plan, const CudaTarget& target) {
   if (!plan.any_plane) return {"a plan for one plane; CUDA's are for any"};
   if (plan.has_x_zero) return {"codes with a zero point; CUDA multiplies f32 and bf16"};
-  return cuda_gemm_support(plan.tiled_product(), target);
+  if (Support r = cuda_gemm_support(plan.tiled_product(), target); !r.supported()) return r;
+  if (plan.groups > 1 && weight_tiles(plan.product, TileOrder::runs).crossing)
+    return {fmt::format("{} weights in groups of channels: their scales go on from one group to the next",
+                        plan.product.w_format)};
+  return {};
 }
 
 int64_t blocks(int64_t extent, int size) { return ceil_div(extent, int64_t{size}); }

@@ -18,9 +18,9 @@ void choose_codes(WeightTiles& t) {
   if (t.meaning->by == By::integer && t.meaning->is_signed) t.flipped = 8;
 }
 
-// Whether all columns of a tile share their scales, wherever the tile begins.
+// Whether all columns of a tile share their scales, where rows of a convolution's group begin at a multiple of n, too.
 bool shares_scales(const WeightTiles& t, const ScaleGrid& grid) {
-  return grid.rows == 0 || grid.rows % t.columns() == 0;
+  return grid.rows == 0 || (grid.rows % t.columns() == 0 && t.n % t.columns() == 0);
 }
 
 // Integers that differ by at most 256 units: codes less zero points are exact in bf16.
