@@ -60,7 +60,8 @@ std::shared_ptr<Device> sought_device() {
     if (!def->is_sought) continue;
     try {
       return def->open("");
-    } catch (const Error&) {  // it is not there
+    } catch (const Error& error) {  // it is not there, or not to be used
+      log(LogLevel::note, error.what());
     }
   }
   return open_device("cpu");

@@ -52,13 +52,17 @@ Buffer BufferPool::fresh(size_t bytes) {
   try {
     return device_->allocate(bytes);
   } catch (const MemoryError&) {
-    Blocks dropped;
-    const std::lock_guard lock(mutex_);
-    if (free_.empty()) throw;
-    dropped.swap(free_);
-    free_bytes_ = 0;
+    if (!drop_free()) throw;
   }
   return device_->allocate(bytes);
+}
+
+bool BufferPool::drop_free() noexcept {
+  Blocks dropped;  // freed when the lock is
+  const std::lock_guard lock(mutex_);
+  dropped.swap(free_);
+  free_bytes_ = 0;
+  return !dropped.empty();
 }
 
 // At most twice of what was ever taken at once stays.

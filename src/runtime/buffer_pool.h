@@ -19,6 +19,7 @@ class BufferPool : public std::enable_shared_from_this<BufferPool> {
   Buffer take(size_t bytes);
   // Uninitialised, and not given back. Throws MemoryError when there is no more, even without what is free here.
   Buffer fresh(size_t bytes);
+  bool drop_free() noexcept;  // what nobody has; false: there was none
 
  private:
   using Blocks = std::list<Buffer>;  // parts of it change hands without an allocation

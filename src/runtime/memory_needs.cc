@@ -61,9 +61,9 @@ std::string what_would_fit(const RunPlan& plan, int64_t free, int64_t weights, i
   const double share = static_cast<double>(free - weights) / static_cast<double>(std::max<int64_t>(rest, 1));
   if (const auto fitting = static_cast<int64_t>(share * static_cast<double>(rows)); fitting >= 1)
     return fmt::format("A batch of about {} in place of {} fits (--batch)", fitting, rows);
-  if (rest < free && weights > 0)
-    return fmt::format("Weights of {} % of their bytes fit: quantize them (hone quantize --to mxint8, mxfp4)",
-                       100 * (free - rest) / weights);
+  constexpr int64_t kLeastPercent = 13;  // 4 of 32 bits
+  if (const int64_t percent = weights > 0 ? 100 * (free - rest) / weights : 0; percent >= kLeastPercent)
+    return fmt::format("Weights of {} % of their bytes fit: quantize them (hone quantize --to mxint8, mxfp4)", percent);
   return "It is too large for this device at any batch and in any format";
 }
 

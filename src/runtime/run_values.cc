@@ -33,8 +33,9 @@ const Buffer* RunValues::at_caller(ValueId v, size_t plane) const {
 
 void RunValues::read(ValueId v, size_t plane, std::span<std::byte> to) const {
   const Buffer* const given = at_caller(v, plane);
-  if (given) std::ranges::copy(given->bytes(), to.begin());
-  else workspace_.queue().read(address(v, plane), to);
+  if (!given) return workspace_.queue().read(address(v, plane), to);
+  workspace_.queue().synchronise();  // a write that was asked for before may still read what lies at `to`
+  std::ranges::copy(given->bytes(), to.begin());
 }
 
 Tensor RunValues::view(ValueId v) const {

@@ -75,6 +75,11 @@ std::shared_ptr<const Specialised> Stage::specialised(const Bindings& bindings, 
   const std::lock_guard one(shared_.making);
   if (auto found = kept_for(bindings, asked_for)) return found;  // another thread has made it
   workspace.check_step();                                        // while this one waited, it may have been cancelled
+  try {
+    return make(bindings, workspace.bytes(), asked_for);
+  } catch (const MemoryError&) {
+    if (!workspace.drop_free()) throw;
+  }
   return make(bindings, workspace.bytes(), asked_for);
 }
 

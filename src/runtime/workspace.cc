@@ -53,6 +53,7 @@ void Workspace::reserve(const std::shared_ptr<Device>& device, uint64_t generati
   scratch_buffers_.resize(std::max(count, scratch_buffers_.size()));
   int64_t more = std::max<int64_t>(arena_bytes - size_of(arena_buffer_), 0);
   for (size_t t = 0; t < count; ++t) more += std::max<int64_t>(scratch_bytes - size_of(scratch_buffers_[t]), 0);
+  if (const std::optional<int64_t> free = device->free_bytes(); free && more > *free) drop_free();
   require(*device, more,
           fmt::format("a run ({} for what it computes, {} of scratch memory for each of {} threads; runs at the same "
                       "time have one each)",
@@ -67,6 +68,8 @@ Workspace& Workspace::host_part() {
   if (!host_part_) host_part_ = std::make_unique<Workspace>();
   return *host_part_;
 }
+
+bool Workspace::drop_free() const { return pool_ && pool_->drop_free(); }
 
 int64_t Workspace::bytes() const {
   int64_t bytes = size_of(arena_buffer_) + (host_part_ ? host_part_->bytes() : 0);

@@ -24,7 +24,8 @@ class Workspace {
   // Error when that is more than the process may take, and DeviceLost when that generation is over.
   void reserve(const std::shared_ptr<Device>& device, uint64_t generation, int64_t arena_bytes, int64_t scratch_bytes,
                int threads);
-  int64_t bytes() const;  // that it has, with the host's part
+  int64_t bytes() const;   // that it has, with the host's part
+  bool drop_free() const;  // memory that inputs and outputs of earlier runs had and nobody has; false: there was none
   // What the steps take that the host computes for a device: made when it is first asked for.
   Workspace& host_part();
   const Workspace& host_part() const { return *host_part_; }  // where it was reserved

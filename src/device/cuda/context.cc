@@ -55,7 +55,11 @@ void CudaContext::make_ready() {
   const auto check = [&](int result, std::string_view what) {
     if (result == kSuccess) return;
     const std::string text = driver_->text_of(result, fmt::format("{}: {}", this->text(), what));
-    if (lost_by_.empty()) fail("{}", text);
+    if (lost_by_.empty()) {
+      if (context_) driver_->cuDevicePrimaryCtxRelease_v2(device_);
+      context_ = nullptr;
+      fail("{}", text);
+    }
     gone_ = fmt::format("{}. It cannot be used again: {}. Start the program anew, or use --device cpu", lost_by_, text);
     fail("{}", gone_);
   };
@@ -135,8 +139,14 @@ bool CudaContext::is_of_the_past(uintptr_t address, size_t bytes, uint64_t now) 
 
 uintptr_t CudaContext::allocate(const CudaCalls& calls, size_t bytes) {
   DevicePointer address = 0;
-  const int result =
-      pool_ ? calls->cuMemAllocAsync(&address, bytes, memory_stream_) : calls->cuMemAlloc_v2(&address, bytes);
+  const auto ask = [&] {
+    return pool_ ? calls->cuMemAllocAsync(&address, bytes, memory_stream_) : calls->cuMemAlloc_v2(&address, bytes);
+  };
+  int result = ask();
+  if (result == kOutOfMemory && pool_) {  // what was given back may not be free yet
+    calls.check(calls->cuStreamSynchronize(memory_stream_), "memory");
+    result = ask();
+  }
   if (result == kOutOfMemory) {
     size_t free = 0, total = 0;
     calls.check(calls->cuMemGetInfo_v2(&free, &total), "what is free");
@@ -203,6 +213,7 @@ uint64_t CudaContext::generation_of(const std::byte* address) const {
 
 int64_t CudaContext::free_bytes() {
   const CudaCalls calls(*this);
+  if (pool_) calls.check(calls->cuStreamSynchronize(memory_stream_), "what is free");  // what is given back is
   size_t free = 0, total = 0;
   calls.check(calls->cuMemGetInfo_v2(&free, &total), "what is free");
   if (!pool_) return static_cast<int64_t>(free);
@@ -232,11 +243,12 @@ void CudaContext::put(std::unique_ptr<CudaStream> stream) noexcept {
 
 std::shared_ptr<CudaModule> CudaContext::module(std::string_view image, const std::string& name) {
   const std::string key = sha256_128(image).hex();
+  std::shared_ptr<CudaModule> known;  // goes when the mutex is free
   {
     const std::lock_guard lock(mutex_);
-    if (const auto found = modules_.find(key); found != modules_.end())
-      if (auto known = found->second.lock(); known && known->generation() == generation()) return known;
+    if (const auto found = modules_.find(key); found != modules_.end()) known = found->second.lock();
   }
+  if (known && known->generation() == generation()) return known;
   auto loaded = std::make_shared<CudaModule>(*this, image, name);
   const std::lock_guard lock(mutex_);
   std::erase_if(modules_, [](const auto& each) { return each.second.expired(); });

@@ -17,10 +17,10 @@ std::string library_name() {
 std::string version_text(int version) { return fmt::format("{}.{}", version / 1000, version % 1000 / 10); }
 
 bool is_sticky(int result) {
-  constexpr int kEccUncorrectable = 214, kNvlinkUncorrectable = 220, kContextIsDestroyed = 709, kAssert = 710,
-                kFirstOfHardware = 714;
+  constexpr int kEccUncorrectable = 214, kNvlinkUncorrectable = 220, kContained = 226, kContextIsDestroyed = 709,
+                kAssert = 710, kFirstOfHardware = 714;
   return result == kIllegalAddress || result == kLaunchTimeout || result == kUnknown || result == kEccUncorrectable ||
-         result == kNvlinkUncorrectable || result == kContextIsDestroyed || result == kAssert ||
+         result == kNvlinkUncorrectable || result == kContained || result == kContextIsDestroyed || result == kAssert ||
          (result >= kFirstOfHardware && result <= kLaunchFailed);
 }
 

@@ -95,11 +95,13 @@ Buffer CudaGpu::allocate(size_t bytes) {
 
 void CudaGpu::read(const std::byte* from, std::span<std::byte> to) {
   if (to.empty()) return;
+  const uint64_t generation = context_->generation_of(from);
   {
-    const CudaCalls calls(*context_, context_->generation_of(from));
+    const CudaCalls calls(*context_, generation);
     calls.check(calls->cuCtxSynchronize(), "what was asked of it");
   }
   const std::unique_ptr<Queue> queue = make_queue();
+  { const CudaCalls still(*context_, generation); }  // else the queue is of a later one
   queue->read(from, to);
   queue->synchronise();
 }

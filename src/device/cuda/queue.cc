@@ -68,7 +68,7 @@ CudaQueue::~CudaQueue() {
   stream_->drop_reads();
   try {
     const CudaCalls at = calls();
-    at->cuStreamSynchronize(stream_->handle());
+    at.check(at->cuStreamSynchronize(stream_->handle()), "a copy");
   } catch (const Error&) {  // all of it went with the context
   }
   stream_->forget_events();
@@ -170,7 +170,12 @@ void CudaQueue::synchronise() {
   const int result = at->cuStreamSynchronize(stream_->handle());
   if (result == kSuccess) stream_->deliver(at);
   else stream_->drop_reads();
-  at.check(result, "a copy");
+  try {
+    at.check(result, "a copy");
+  } catch (...) {
+    under_way_ = {};  // whose names may go
+    throw;
+  }
   under_way_ = {};
 }
 

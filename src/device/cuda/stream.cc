@@ -87,7 +87,11 @@ void CudaStream::read(const CudaCalls& calls, DevicePointer from, std::span<std:
 void CudaStream::deliver(const CudaCalls& calls) {
   for (size_t i = 0; i < kSlots; ++i) {
     Staging::Slot& slot = reads_.slots[i];
-    if (slot.is_used && calls->cuEventQuery(slot.event) == kSuccess) deliver(slot, reads_.memory + i * kSlotBytes);
+    if (!slot.is_used) continue;
+    const int done = calls->cuEventQuery(slot.event);
+    if (done == kNotReady) continue;
+    calls.check(done, "a copy");
+    deliver(slot, reads_.memory + i * kSlotBytes);
   }
 }
 

@@ -6,8 +6,10 @@
 #include <unordered_map>
 
 #include "base/clock.h"
+#include "base/memory_limit.h"
 #include "base/stop.h"
 #include "base/threads.h"
+#include "device/device_lost.h"
 #include "device/llvm/llvm_kernel.h"
 #include "device/llvm/object_bundle.h"
 #include "kernels/kernel.h"
@@ -103,6 +105,10 @@ struct ObjectLibrary::Impl {
   void make(ObjectCompiler& compiler, Wanted& w) const {
     if (w.source == Wanted::Source::bundled) try {
         w.code.image = target.assemble(w.code.object, w.symbol).image;
+      } catch (const DeviceLost&) {
+        throw;
+      } catch (const MemoryError&) {
+        throw;
       } catch (const Error& error) {
         w.note = fmt::format("a part of the code in the model's file is left aside: {}", error.what());
       }
@@ -131,7 +137,13 @@ struct ObjectLibrary::Impl {
   void add(Wanted& w) {
     if (!target.assemble) return loader->add(w.code.object, w.symbol);
     try {
-      return loader->add(w.code.image, w.symbol);
+      loader->add(w.code.image, w.symbol);
+      loader->find(w.symbol);
+      return;
+    } catch (const DeviceLost&) {
+      throw;
+    } catch (const MemoryError&) {
+      throw;
     } catch (const Error& error) {
       if (w.source == Wanted::Source::compiled) throw;
       if (w.source == Wanted::Source::bundled)
