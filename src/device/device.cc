@@ -2,6 +2,7 @@
 
 #include <fmt/ranges.h>
 
+#include "base/log.h"
 #include "device/registry.h"
 
 namespace hone {
