@@ -358,6 +358,24 @@ TEST(StepsSession, InputsThatNoKernelOfItReadsStayOnTheHost) {
   EXPECT_EQ(y(2), (std::vector<float>{2, 4, 6, 8}));
 }
 
+// The second step's operands take the place of the first one's results in the host's area, which the queue may still be
+// writing to the device from.
+TEST(StepsSession, StepsOfTheHostWaitForWhatIsWrittenFromTheirArea) {
+  Model model(std::make_shared<StepsDevice>(), R"(graph g {
+    %a : f32[2,2] = input "a"
+    %b : f32[8,8] = input "b"
+    %y = matmul %a, %a
+    %z = matmul %b, %b
+    return %y as "y", %z as "z"
+  })");
+  for (int run = 0; run < 20; ++run) {
+    const auto out = model.session->run(model.context, {{"a", Tensor::of<float>({2, 2}, {1, 2, 3, 4})},
+                                                        {"b", Tensor::of<float>({8, 8}, std::vector<float>(64, 1))}});
+    ASSERT_EQ(out[0].to_floats(), (std::vector<float>{7, 10, 15, 22}));
+    ASSERT_EQ(out[1].to_floats(), std::vector<float>(64, 8));
+  }
+}
+
 TEST(StepsSession, MemoryOfRunsThatHaveEndedGoesToThoseThatNeedIt) {
   int64_t n = 0;
   for (bool has_failed = true; has_failed; ++n) {

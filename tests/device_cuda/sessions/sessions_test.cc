@@ -65,6 +65,16 @@ TEST(CudaSession, RunsOfKnownSizesAllocateNothingAndAreGraphs) {
   EXPECT_EQ(driver.count("graph_launches"), graphs + 3);
 }
 
+// What the inputs and outputs of the first run lay in counts as free for the next.
+TEST(CudaSession, ASmallerRunFitsWhereALargerOneDid) {
+  const EmulatedCuda driver("memory=4M");
+  Model model;
+  for (int64_t rows : {50'000, 45'000}) {
+    const Tensor x = Tensor::of<float>({rows, 4}, std::vector<float>(static_cast<size_t>(4 * rows), 1));
+    EXPECT_EQ(model.session->run(model.context, {{"x", x}})[1].to_floats()[5], 3) << rows;
+  }
+}
+
 TEST(CudaSession, EventsTimeTheStepsOfARun) {
   const EmulatedCuda driver;
   Model model;
