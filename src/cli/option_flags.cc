@@ -61,7 +61,7 @@ void add_field(CLI::App& app, const OptionInfo& field, const ValueFault& fault, 
   std::string names = traits.is_positional ? upper(field.name) : fmt::format("--{}", field.name);
   if (traits.letter) names = fmt::format("-{},{}", traits.letter, names);
   CLI::Option* option = app.add_option(names, given[field.name], field.doc);
-  if (field.kind != OptionKind::list) option->expected(1);
+  if (field.kind != OptionKind::list) option->expected(1)->allow_extra_args(false);
   else if (traits.has_commas) option->delimiter(',');
   if (field.kind == OptionKind::list && !traits.takes_several && !traits.is_positional) option->allow_extra_args(false);
   if (traits.last_counts) option->multi_option_policy(CLI::MultiOptionPolicy::TakeLast);

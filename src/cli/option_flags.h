@@ -29,8 +29,9 @@ template <class T>
 void add_fields(CLI::App& app, std::span<const OptionField<T>> fields, GivenOptions& given) {
   for (const OptionField<T>& field : fields) {
     ValueFault fault;
-    if (field.traits.is_flag_only)
+    if (field.traits.is_flag_only || std::string_view(field.name) == "seed")
       fault = [&field](const std::string& text) -> std::string {
+        if (text.empty() && field.kind() == OptionKind::text) return "";  // as if it was not given
         try {
           T scratch{};
           set_option(std::span(&field, 1), scratch, field.name, {text});
@@ -79,8 +80,11 @@ std::vector<OptionField<T>> prefixed(const char* prefix, std::span<const OptionF
 template <class T>
 void set_fields(std::span<const OptionField<T>> fields, T& options, const GivenOptions& given) {
   for (const OptionField<T>& field : fields)
-    if (const auto found = given.find(field.name); found != given.end() && !found->second.empty())
-      set_option(fields, options, field.name, found->second);
+    if (const auto found = given.find(field.name); found != given.end() && !found->second.empty()) {
+      const bool is_empty = field.traits.is_flag_only && std::holds_alternative<std::string T::*>(field.member) &&
+                            found->second.front().empty();
+      if (!is_empty) set_option(fields, options, field.name, found->second);
+    }
 }
 
 }  // namespace hone

@@ -200,7 +200,10 @@ class OptionReader {
         break;
       case OptionKey::s:
         if (const ScaleType* type = find_word<ScaleType>(kScaleTypes, option.word)) options_.scale_type = *type;
-        else refuse("E_VALUE", "s, the type of stored scales, must be fp32, fp16 or bf16");
+        else
+          refuse("E_VALUE",
+                 fmt::format("s, the type of stored scales, must be fp32, fp16{}",
+                             allows(OptionKey::m) ? ", bf16, or of two levels i6, i8, u4 or u6" : " or bf16"));
         if (is_two_level(options_.scale_type) && !allows(OptionKey::m))
           refuse("E_VALUE", fmt::format("{} has no scales of two levels; s must be fp32, fp16 or bf16", text_.head));
         break;

@@ -1,5 +1,7 @@
 #include "jobs/load_model.h"
 
+#include <fmt/ranges.h>
+
 #include <filesystem>
 
 #include "base/atomic_file.h"
@@ -7,6 +9,7 @@
 #include "base/file_name.h"
 #include "base/hash.h"
 #include "io/artefact.h"
+#include "io/gguf/gguf_file.h"
 #include "io/hf_directory.h"
 #include "io/onnx/import_model.h"
 #include "io/tokenizer_files.h"
@@ -70,8 +73,26 @@ LoadedModel load_onnx(const std::string& path, const std::vector<std::string>& i
   return model;
 }
 
+// "210 Q4_1, 61 F32, 1 Q8_0"
+std::string types_of(const GgufFile& file) {
+  std::map<std::string_view, int> counts;
+  for (const GgufEntry* entry : file.entries()) ++counts[entry->type->name];
+  std::vector<std::string> parts;
+  for (const auto& [name, count] : counts) parts.push_back(fmt::format("{} {}", count, name));
+  return fmt::format("{}", fmt::join(parts, ", "));
+}
+
+[[noreturn]] void refuse_gguf(const std::string& path) {
+  const GgufFile file(path);
+  fail(
+      "{}: a whole GGUF file of architecture \"{}\" with {} tensors ({}), of which no graph is built; give the model's "
+      "Hugging Face folder (config.json and model.safetensors)",
+      path, file.architecture(), file.entries().size(), types_of(file));
+}
+
 LoadedModel load_file(const std::string& path, const std::vector<std::string>& inputs) {
   refuse_pickle(path);
+  if (is_gguf_path(path)) refuse_gguf(path);
   if (path.ends_with(".onnx")) return load_onnx(path, inputs);
   if (!path.ends_with(".safetensors"))
     fail(

@@ -84,7 +84,7 @@ constexpr OptionField<T> kFields[] = {
     {"checkpoint-every", "steps between two checkpoints; 0: after each epoch", &T::checkpoint_every},
     {"log-every", "steps between two entries of the log", &T::log_every},
     {"patience", "end after so many validations in a row that have not moved the metric on; 0: never", &T::patience},
-    {"seed", "of the order of rows, of augmentation, dropout and new weights", &T::seed},
+    {"seed", "of the order of rows, of augmentation, dropout and new weights", &T::seed, nullptr, false, {.least = 0}},
 };
 
 void expect_at_least(const char* name, int64_t value, int64_t least) {

@@ -15,7 +15,7 @@ constexpr OptionField<LoraOptions> kFields[] = {
     {"dropout", "share of what adapters read that is left out in training", &LoraOptions::dropout},
     {"rslora", "alpha / sqrt(rank) instead", &LoraOptions::rslora},
     {"dora", "learn the lengths of the rows, too (of linears)", &LoraOptions::dora},
-    {"seed", "of the adapters' first values", &LoraOptions::seed},
+    {"seed", "of the adapters' first values", &LoraOptions::seed, nullptr, false, {.least = 0}},
 };
 
 Graph insert_lora(Graph graph, const PassContext&, const LoraOptions& options) {

@@ -66,7 +66,11 @@ struct Conversion {
     return tokens[static_cast<size_t>(id)];
   }
   std::string needed_token(std::string_view name, const char* why) const {
-    if (std::optional<std::string> found = token(name)) return *found;
+    if (std::optional<std::string> found = token(name)) {
+      if (*found == "A" || *found == "B" || found->ends_with(":1"))  // stand for the texts in a template
+        fail("{}: tokenizer.ggml.{}_token_id names \"{}\", which can't stand around texts", source(), name, *found);
+      return *found;
+    }
     fail("{}: key \"tokenizer.ggml.{}_token_id\" is missing: {}", source(), name, why);
   }
 
@@ -192,7 +196,12 @@ void convert_sentencepiece_bpe(Conversion& c) {
   for (const char* key : {"tokenizer.ggml.remove_extra_whitespaces", "tokenizer.ggml.precompiled_charsmap"})
     if (c.metadata.has(key) && (std::string_view(key).ends_with("charsmap") || c.metadata.flag(key)))
       fail("{}: {} changes texts in a way that is not followed for tokenizers of \"llama\"", c.source(), key);
-  c.read_tokens();
+  c.read_tokens([&](std::string_view text, bool) {
+    constexpr size_t kLongestPiece = 1024;  // as of a tokenizer.model
+    if (text.size() > kLongestPiece)
+      fail("{}: a token has {} bytes; at most {} are accepted", c.source(), text.size(), kLongestPiece);
+    return std::string(text);
+  });
   read_scores(c);
   put_merges_of_scores(c.json);
   c.json.scores.clear();
@@ -225,12 +234,12 @@ std::string bert_token(std::string_view text, bool is_special) {
 }
 
 void convert_wordpiece(Conversion& c) {
-  // [UNK] has a type of its own, but no mark of a word either.
+  // [UNK] and [unused1] have other types, but no mark of a word either.
   const auto unknown_id = c.metadata.integer_or("tokenizer.ggml.unknown_token_id", -1);
   int64_t id = 0;
   bool lowercase = true;
   c.read_tokens([&](std::string_view text, bool is_special) {
-    const bool is_own = id++ == unknown_id || is_special;
+    const bool is_own = id++ == unknown_id || is_special || (text.starts_with('[') && text.ends_with(']'));
     lowercase &= is_own || !has_capital(text);
     return bert_token(text, is_own);
   });

@@ -36,6 +36,15 @@ TEST_F(BadOptions, UsageErrorsExitWithTwo) {
   expect_refusal(hone_program({"bench", model, "--seconds", "-1"}), {"--seconds"}, 2);
 }
 
+// A flag with a value takes one word, so that the model may stand behind it; a text that is empty is as if not given.
+TEST_F(BadOptions, FlagsMayStandBeforeTheModel) {
+  const ProgramResult before = hone_program({"info", "--batch", "2", model, "--json"});
+  expect_done(before);
+  EXPECT_EQ(before.out, hone_program({"info", model, "--batch", "2", "--json"}).out);
+  expect_done(embed({"--device", "", "--text", "x"}));
+  expect_refusal(hone_program({"train", model, "--data", "x", "-o", out + "/t.safetensors", "--seed", "-1"}), {"seed"}, 2);
+}
+
 TEST_F(BadOptions, OfDevicesThatContradictEachOther) {
   expect_refusal(embed({"--text", "x", "--backend", "reference", "--isa", "avx2"}),
                  {"--backend reference", "--isa avx2", "leave one of them out"});

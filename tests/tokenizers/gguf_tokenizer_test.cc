@@ -117,8 +117,8 @@ TEST(GgufTokenizer, PiecesWithScoresMergeBestFirst) {
 TEST(GgufTokenizer, WordPiecesAreMarkedAsBertMarksThem) {
   Made made;
   made.text("tokenizer.ggml.model", "bert");
-  made.texts("tokenizer.ggml.tokens", {"[PAD]", "[UNK]", "[CLS]", "[SEP]", "▁play", "ing", "▁the"})
-      .types({3, 2, 3, 3, 1, 1, 1});
+  made.texts("tokenizer.ggml.tokens", {"[PAD]", "[UNK]", "[CLS]", "[SEP]", "▁play", "ing", "▁the", "[PAD7]"})
+      .types({3, 2, 3, 3, 1, 1, 1, 5});
   made.id("unknown", 1).id("cls", 2).id("seperator", 3).id("padding", 0);
   EXPECT_THAT(made.tokenizer().encode("The playing x", 0), ElementsAre(2, 6, 4, 5, 1, 3));
   EXPECT_EQ(made.tokenizer().decode(std::vector<int64_t>{6, 4, 5}, true), "the playing");

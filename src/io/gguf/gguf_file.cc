@@ -61,9 +61,11 @@ void GgufFile::open_shards() {
   std::vector<std::string> missing;
   for (int64_t i = 0; i < count; ++i)
     if (std::string shard = stem + shard_ending(i, count); !std::filesystem::exists(shard)) missing.push_back(shard);
-  if (!missing.empty())
-    fail("{}: {} of its {} shards are missing: {}; put them into its folder", path_, missing.size(), count,
-         fmt::join(missing, ", "));
+  if (!missing.empty()) {
+    const size_t shown = std::min<size_t>(missing.size(), 5);
+    fail("{}: {} of its {} shards are missing: {}{}; put them into its folder", path_, missing.size(), count,
+         fmt::join(std::span(missing).first(shown), ", "), missing.size() > shown ? ", ..." : "");
+  }
   files_.clear(), headers_.clear();
   for (int64_t i = 0; i < count; ++i) {
     open(stem + shard_ending(i, count));

@@ -19,6 +19,8 @@ class GgufFile {
   // Of shards any one's path, all of which must lie beside it. Throws Error naming file, key or tensor, and what was
   // found.
   explicit GgufFile(const std::string& path);
+  GgufFile(GgufFile&&) = default;  // a copy would refer to what this one holds
+  GgufFile& operator=(GgufFile&&) = default;
 
   const std::string& path() const { return path_; }
   std::vector<std::string> paths() const;  // of all shards

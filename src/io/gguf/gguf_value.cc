@@ -7,7 +7,9 @@
 #include <cstring>
 #include <limits>
 
+#include "base/checked.h"
 #include "base/error.h"
+#include "base/memory_limit.h"
 #include "base/text.h"
 
 namespace hone {
@@ -48,7 +50,8 @@ double number_at(Type type, std::span<const std::byte> bytes, uint64_t i) {
   return at<double>(bytes, i);
 }
 
-int64_t integer_at(Type type, std::span<const std::byte> bytes, uint64_t i) {
+// `where`: of the value, for errors.
+int64_t integer_at(Type type, std::span<const std::byte> bytes, uint64_t i, const std::string& where) {
   switch (type) {
     case Type::u8:
     case Type::boolean:
@@ -65,7 +68,8 @@ int64_t integer_at(Type type, std::span<const std::byte> bytes, uint64_t i) {
       return at<int32_t>(bytes, i);
     case Type::u64: {
       const auto value = at<uint64_t>(bytes, i);
-      if (value > static_cast<uint64_t>(std::numeric_limits<int64_t>::max())) fail("the number {} is too large", value);
+      constexpr auto kMost = static_cast<uint64_t>(std::numeric_limits<int64_t>::max());
+      if (value > kMost) fail("{}: the number {} is too large; at most {} is accepted", where, value, kMost);
       return static_cast<int64_t>(value);
     }
     case Type::i64:
@@ -84,6 +88,8 @@ void GgufMetadata::add(std::string_view key, GgufValue value) {
   if (!values_.emplace(std::string(key), std::move(value)).second) fail("{}: key \"{}\" is there twice", source_, key);
 }
 
+std::string GgufMetadata::place_of(std::string_view key) const { return fmt::format("{}: key \"{}\"", source_, key); }
+
 void GgufMetadata::wrong(std::string_view key, const GgufValue& value, const char* wanted) const {
   const std::string found = value.type == Type::array ? fmt::format("an array of {}", to_string(value.element))
                                                       : fmt::format("of type {}", to_string(value.type));
@@ -101,13 +107,13 @@ const GgufValue& GgufMetadata::get(std::string_view key, const char* wanted) con
 int64_t GgufMetadata::integer(std::string_view key) const {
   const GgufValue& value = get(key, "an integer");
   if (!is_whole(value.type)) wrong(key, value, "an integer");
-  return integer_at(value.type, value.bytes, 0);
+  return integer_at(value.type, value.bytes, 0, place_of(key));
 }
 
 double GgufMetadata::number(std::string_view key) const {
   const GgufValue& value = get(key, "a number");
   if (!is_number(value.type)) wrong(key, value, "a number");
-  return is_whole(value.type) ? static_cast<double>(integer_at(value.type, value.bytes, 0))
+  return is_whole(value.type) ? static_cast<double>(integer_at(value.type, value.bytes, 0, place_of(key)))
                               : number_at(value.type, value.bytes, 0);
 }
 
@@ -132,19 +138,23 @@ const std::vector<std::string_view>& GgufMetadata::texts(std::string_view key) c
 std::vector<int64_t> GgufMetadata::integers(std::string_view key) const {
   const GgufValue& value = get(key, "an array of integers");
   if (value.type != Type::array || !is_whole(value.element)) wrong(key, value, "an array of integers");
+  const std::string where = place_of(key);
+  require_memory(checked_mul(static_cast<int64_t>(value.count), int64_t{sizeof(int64_t)}), where);
   std::vector<int64_t> all;
   all.reserve(value.count);
-  for (uint64_t i = 0; i < value.count; ++i) all.push_back(integer_at(value.element, value.bytes, i));
+  for (uint64_t i = 0; i < value.count; ++i) all.push_back(integer_at(value.element, value.bytes, i, where));
   return all;
 }
 
 std::vector<double> GgufMetadata::numbers(std::string_view key) const {
   const GgufValue& value = get(key, "an array of numbers");
   if (value.type != Type::array || !is_number(value.element)) wrong(key, value, "an array of numbers");
+  const std::string where = place_of(key);
+  require_memory(checked_mul(static_cast<int64_t>(value.count), int64_t{sizeof(double)}), where);
   std::vector<double> all;
   all.reserve(value.count);
   for (uint64_t i = 0; i < value.count; ++i)
-    all.push_back(is_whole(value.element) ? static_cast<double>(integer_at(value.element, value.bytes, i))
+    all.push_back(is_whole(value.element) ? static_cast<double>(integer_at(value.element, value.bytes, i, where))
                                           : number_at(value.element, value.bytes, i));
   return all;
 }

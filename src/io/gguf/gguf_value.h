@@ -52,6 +52,7 @@ class GgufMetadata {
 
  private:
   const GgufValue& get(std::string_view key, const char* wanted) const;
+  std::string place_of(std::string_view key) const;  // for errors
   [[noreturn]] void wrong(std::string_view key, const GgufValue& value, const char* wanted) const;
 
   std::string source_;

@@ -1,5 +1,5 @@
-// Writing a GGUF file (version 3): plain tensors as F32, F16 or BF16, packed ones as the blocks of the type that has
-// their format, bit for bit.
+// Writing a GGUF file (version 3): plain tensors as the type of their elements, packed ones as the blocks of the type
+// that has their format, bit for bit.
 #pragma once
 
 #include <map>
