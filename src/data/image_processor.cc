@@ -207,10 +207,11 @@ ImageTransform read_image_processor(const Json& config, const std::string& sourc
 Json image_processor_of(const ImageTransform& t) {
   using Resize = ImageTransform::Resize;
   const auto both = [](int64_t height, int64_t width) { return Json{{"height", height}, {"width", width}}; };
+  const size_t channels = std::max(t.mean.size(), t.deviation.size());
   Json json{{"image_processor_type", "CLIPImageProcessor"},
             {"do_rescale", true},
             {"rescale_factor", t.scale},
-            {"do_normalize", !t.mean.empty()},
+            {"do_normalize", channels > 0},
             {"do_convert_rgb", true}};
   const bool is_whole = t.resize == Resize::whole, cuts = t.height > 0 && (!is_whole || t.first_height > 0);
   const int64_t first_height = t.first_height > 0 ? t.first_height : t.height,
@@ -222,7 +223,10 @@ Json image_processor_of(const ImageTransform& t) {
   }
   json["do_center_crop"] = cuts;
   if (cuts) json["crop_size"] = both(t.height, t.width);
-  if (!t.mean.empty()) json["image_mean"] = t.mean, json["image_std"] = t.deviation;
+  if (channels > 0) {
+    json["image_mean"] = t.mean.empty() ? std::vector<float>(channels, 0) : t.mean;
+    json["image_std"] = t.deviation.empty() ? std::vector<float>(channels, 1) : t.deviation;
+  }
   return json;
 }
 

@@ -61,7 +61,11 @@ Tensor waveform(std::vector<float> samples, bool normalises) {
 SoundTransform read_sound_processor(const Json& config, const std::string& source) {
   constexpr int64_t kMostRate = 1 << 20, kMostMels = 1 << 10, kMostWindow = 1 << 14, kMostSeconds = 3600;
   if (!config.is_object()) fail("{}: holds {}; expected an object", source, config.type_name());
-  const auto type = json_get<std::string>(config, "feature_extractor_type", source);
+  const bool is_of_spectra = config.contains("n_fft") || config.contains("chunk_length");
+  const std::string type = config.contains("feature_extractor_type")
+                               ? json_get<std::string>(config, "feature_extractor_type", source)
+                           : is_of_spectra ? "WhisperFeatureExtractor"
+                                           : "Wav2Vec2FeatureExtractor";  // older files do not say
   check_settings(config, kSettings, source);
   SoundTransform transform{.rate = count(config, "sampling_rate", 16000, kMostRate, source)};
   if (type == "Wav2Vec2FeatureExtractor") {

@@ -46,7 +46,8 @@ Json read_config(const std::string& folder) {
   if (!fs::is_directory(folder))
     fail("{}: not a folder; a Hugging Face model is a folder with config.json and model.safetensors", folder);
   if (const std::string adapter = inside(folder, kAdapterConfig); !fs::exists(path) && fs::exists(adapter)) {
-    const Json base = read_json_file(adapter).value("base_model_name_or_path", Json());
+    const Json found = read_json_file(adapter);
+    const Json base = found.is_object() ? found.value("base_model_name_or_path", Json()) : Json();
     fail(
         "{}: holds adapters of PEFT, and not the model that they are for{}. Try: hone lora import MODEL --adapter {} "
         "-o "

@@ -63,6 +63,7 @@ std::string weight_prefix(const Json& config) {
   const auto type = config["model_type"].get<std::string>();
   if (type == "xlm-roberta" || type == "camembert") return "roberta";
   if (type == "modernbert") return "model";
+  if (type == "whisper" || type == "t5" || type.starts_with("clip")) return "";  // they differ by class
   return type.substr(0, type.find("-v"));
 }
 

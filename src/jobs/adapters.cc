@@ -152,8 +152,8 @@ void set_saved(Graph& graph, const std::vector<NamedTensor>& saved, const Loaded
     names.push_back(label);
   }
   if (!wrong.empty())
-    fail("{} of {} whole tensors do not fit the model (--adapters-only leaves them out):\n  {}", wrong.size(),
-         saved.size(), fmt::join(wrong, "\n  "));
+    fail("{}: {} of {} whole tensors do not fit the model (hone lora import --adapters-only leaves them out):\n  {}",
+         model.path, wrong.size(), saved.size(), fmt::join(wrong, "\n  "));
   if (!names.empty()) graph.metadata[kLoraSaved] = fmt::format("{}", fmt::join(names, ","));
   graph.reinfer();
 }
@@ -162,6 +162,11 @@ void set_saved(Graph& graph, const std::vector<NamedTensor>& saved, const Loaded
 bool is_of_head(std::string_view label) {
   static constexpr std::string_view kHeads[] = {"classifier",
                                                 "pre_classifier",
+                                                "cls_classifier",
+                                                "distillation_classifier",
+                                                "projector",
+                                                "text_projection",
+                                                "visual_projection",
                                                 "score",
                                                 "qa_outputs",
                                                 "cls",

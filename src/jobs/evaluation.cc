@@ -251,11 +251,11 @@ Evaluation::Evaluation(const LoadedModel& model, const EvaluationData& data, con
       classes_(class_numbers(model, data.dataset)),
       scores_pairs_(std::ranges::any_of(model.graph.outputs(), [](const auto& o) { return o.label == "logits"; })) {
   if (options.data.batch < 1) fail("a batch of {} rows; at least 1 is needed", options.data.batch);
-  const auto head = model.graph.metadata.find(kTextHead);
-  if (head != model.graph.metadata.end() && head->second == kMaskedWords &&
-      std::holds_alternative<std::monostate>(data.dataset.labels) && !data.dataset.texts.empty())
-    masked_.emplace(tokenizer_of(model), options.data.seed, model.name);
   choose_metrics();
+  const auto head = model.graph.metadata.find(kTextHead);
+  if (head != model.graph.metadata.end() && head->second == kMaskedWords && judged_ == Judged::next_tokens &&
+      !metrics_.empty() && std::holds_alternative<std::monostate>(data.dataset.labels) && !data.dataset.texts.empty())
+    masked_.emplace(tokenizer_of(model), options.data.seed, model.name);
   inputs_.emplace(model, data.dataset, is_of_pairs(judged_));
   batch_ = inputs_->batch(options.data.batch);
 }

@@ -20,17 +20,19 @@ std::vector<Number> numbers_in(const LoadedModel& model, const std::string& key)
   if (found == model.graph.metadata.end()) return numbers;
   for (const std::string& text : split(found->second, ',')) {
     const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), numbers.emplace_back());
-    if (error != std::errc() || end != text.data() + text.size())
+    bool is_number = error == std::errc() && end == text.data() + text.size();
+    if constexpr (std::is_floating_point_v<Number>) is_number = is_number && std::isfinite(numbers.back());
+    if (!is_number)
       fail("{}: metadata \"{}\" is \"{}\"; numbers with commas are expected", model.path, key, found->second);
   }
   return numbers;
 }
 
 // One or two lengths of sides; none where the metadata say nothing.
-std::vector<int64_t> sides_in(const LoadedModel& model, const char* key, size_t most) {
+std::vector<int64_t> sides_in(const LoadedModel& model, const char* key, size_t least) {
   constexpr int64_t kMostSide = 1 << 16;
   const std::vector<int64_t> sides = numbers_in<int64_t>(model, key);
-  const bool fits = sides.size() <= most && (most == 2 || sides.size() == 2) &&
+  const bool fits = sides.size() >= least && sides.size() <= 2 &&
                     std::ranges::all_of(sides, [](int64_t side) { return side >= 1 && side <= kMostSide; });
   if (!sides.empty() && !fits)
     fail("{}: metadata \"{}\" is \"{}\"; height and width with a comma are expected", model.path, key,
@@ -45,7 +47,7 @@ void read_resize(const LoadedModel& model, ImageTransform& images) {
     images.resize = ImageTransform::Resize::none;
     return;
   }
-  const std::vector<int64_t> sides = sides_in(model, kImageResize, 2);
+  const std::vector<int64_t> sides = sides_in(model, kImageResize, 1);
   if (sides.size() == 2) {
     images.first_height = sides[0], images.first_width = sides[1];
   } else {
@@ -78,7 +80,11 @@ ImageTransform image_transform_of(const LoadedModel& model) {
   ImageTransform images;
   images.mean = numbers_in<float>(model, kImageMean);
   images.deviation = numbers_in<float>(model, kImageDeviation);
-  if (const std::vector<double> scale = numbers_in<double>(model, kImageScale); !scale.empty()) images.scale = scale[0];
+  if (const std::vector<double> scale = numbers_in<double>(model, kImageScale); !scale.empty()) {
+    if (scale.size() > 1)
+      fail("{}: metadata \"{}\" is \"{}\"; one number is expected", model.path, kImageScale, metadata.at(kImageScale));
+    images.scale = scale[0];
+  }
   if (const auto name = metadata.find(kImageResampling); name != metadata.end()) {
     const std::optional<Resampling> known = resampling_called(name->second);
     if (!known)

@@ -40,10 +40,10 @@ LoadedModel load_folder(const std::string& path, const std::vector<std::string>&
   model.unused = folder.weights().unused();
   model.weight_files = folder.weights().paths();
   model.files["config.json"] = folder.config().dump();
+  model.path = path;  // for errors
   if (fs::exists(fs::path(path) / kAdapterConfig)) model.graph = with_adapters(model, read_peft(path));
   if (!folder.prompts().empty()) model.graph.metadata[kTextPrompts] = folder.prompts().dump();
   if (!folder.default_prompt().empty()) model.graph.metadata[kTextPrompt] = folder.default_prompt();
-  model.path = path;  // for errors
   read_preprocessors(model, path);
   const TokenizerFiles& tokenizer = folder.tokenizer();
   if (tokenizer.vocabulary.empty()) return model;

@@ -35,9 +35,13 @@ SoundTransform sound_transform_of(const LoadedModel& model) {
   if (const auto rate = numbers_in(model, kSoundRate, 1); !rate.empty()) sounds.rate = rate[0];
   if (const auto spectrum = numbers_in(model, kSoundSpectrum, 4); !spectrum.empty()) {
     sounds.mels = spectrum[0], sounds.window = spectrum[1], sounds.hop = spectrum[2], sounds.samples = spectrum[3];
-    if (sounds.window % 2 != 0 || sounds.window > sounds.samples || sounds.hop > sounds.samples)
-      fail("{}: metadata \"{}\" is \"{}\"; an even window and a hop within the samples are expected", model.path,
-           kSoundSpectrum, model.graph.metadata.at(kSoundSpectrum));
+    constexpr int64_t kMostMels = 1 << 10, kMostWindow = 1 << 14;
+    if (sounds.window % 2 != 0 || sounds.window > std::min(sounds.samples, kMostWindow) ||
+        sounds.hop > std::min(sounds.samples, kMostWindow) || sounds.mels > kMostMels)
+      fail(
+          "{}: metadata \"{}\" is \"{}\"; at most 1024 mels, an even window and a hop of at most 16384, within the "
+          "samples, are expected",
+          model.path, kSoundSpectrum, model.graph.metadata.at(kSoundSpectrum));
   }
   const auto normalised = model.graph.metadata.find(kSoundNormalised);
   sounds.normalises = normalised != model.graph.metadata.end() && normalised->second == "true";

@@ -149,6 +149,9 @@ void TrainingData::set_pixel_statistics() {
   const PixelStatistics pixels = pixel_statistics(data_, split ? split->rows : all_rows(data_));
   images_.mean = pixels.mean;
   images_.deviation = pixels.deviation;
+  const auto levels = static_cast<float>(255 * images_.scale);  // statistics are of parts of 255
+  for (auto* values : {&images_.mean, &images_.deviation})
+    for (float& value : *values) value *= levels;
   for (float& d : images_.deviation)
     if (d == 0) d = 1;  // a channel of one value
 }

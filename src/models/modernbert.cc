@@ -94,6 +94,8 @@ double theta_of(const ModelConfig& config, const char* type, const char* older, 
     return positive(config.number_or(older, fallback), config.source() + ": " + older);
   const std::string where = config.source() + ": rope_parameters: " + type;
   const Json all = json_get<Json>(config.json(), "rope_parameters", config.source());
+  static constexpr Setting kKinds[] = {{"full_attention"}, {"sliding_attention"}};
+  if (all.is_object()) check_settings(all, kKinds, config.source() + ": rope_parameters");
   const Json one = all.is_object() ? all.value(type, Json()) : all;
   if (one.is_null()) return fallback;
   static constexpr Setting kRope[] = {{"rope_type", "\"default\""}, {"rope_theta"}};
@@ -110,6 +112,10 @@ class ModernBertBuilder : public TextEncoder {
         reach_(config().size_or("local_attention", 128) / 2) {}
 
  private:
+  // null stands for the angles of the layers that see all.
+  bool has_no_own_theta() const {
+    return config().json().contains("local_rope_theta") && !config().has("local_rope_theta");
+  }
   bool has_bias(const char* key) const { return config().flag(key); }
 
   ValueId linear(ValueId x, const std::string& name, int64_t inputs, int64_t outputs, bool bias) {
@@ -129,7 +135,7 @@ class ModernBertBuilder : public TextEncoder {
     const ValueId positions = builder().positions(Dim::symbol("S"), sizes().positions);
     const int64_t columns = sizes().hidden / sizes().heads;
     const double all = theta_of(config(), "full_attention", "global_rope_theta", 160000),
-                 near = theta_of(config(), "sliding_attention", "local_rope_theta", 10000);
+                 near = theta_of(config(), "sliding_attention", "local_rope_theta", has_no_own_theta() ? all : 10000);
     all_ = rotation(graph(), positions, columns, all);
     near_ = near == all ? all_ : rotation(graph(), positions, columns, near);
     const ValueId words =

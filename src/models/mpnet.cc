@@ -16,7 +16,7 @@ constexpr Setting kSettings[] = {{"vocab_size"},
                                  {"num_attention_heads"},
                                  {"intermediate_size"},
                                  {"max_position_embeddings"},
-                                 {"relative_attention_num_buckets"},
+                                 {"relative_attention_num_buckets", "32"},
                                  {"layer_norm_eps"},
                                  {"hidden_act"}};
 

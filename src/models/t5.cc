@@ -111,7 +111,7 @@ class T5Builder : public TextEncoder {
 }  // namespace
 
 extern constinit const ModelDef t5_def{.name = "t5",
-                                       .doc = "Encoders of T5 and Flan-T5, and sentence encoders made of them.",
+                                       .doc = "Encoders of T5 and Flan-T5.",
                                        .architectures = "T5EncoderModel",
                                        .build = [](const ModelRequest& request) { return T5Builder(request).build(); }};
 

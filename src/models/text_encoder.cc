@@ -39,7 +39,8 @@ const NamedHead& named_head(const ModelRequest& request) {
 TextHead text_head(const ModelRequest& request) {
   const TextHead head = named_head(request).head;
   if (request.pooling.is_null()) return head;
-  if (head != TextHead::states)
+  // What is left of pre-training is no head that a sentence encoder has a use for.
+  if (head != TextHead::states && head != TextHead::masked_words && head != TextHead::pretraining)
     fail(
         "{}: a model with a head of its own, and a sentence pooling; remove modules.json, or name the encoder in "
         "\"architectures\"",
@@ -77,7 +78,7 @@ TextEncoder::TextEncoder(const ModelRequest& request, const char* family, TextSi
       builder_(graph_, request) {
   graph_.name = family;
   graph_.metadata["family"] = family;
-  graph_.metadata[kTextHead] = named_head(request).name;
+  graph_.metadata[kTextHead] = head_ == TextHead::sentence ? "states" : named_head(request).name;
   if (sizes_.positions > 0) graph_.metadata[kPositions] = std::to_string(sizes_.positions);  // what texts are cut to
   if (sizes_.token_types > 1 && !inputs_.has("token_type_ids")) graph_.metadata[kTextTypes] = "ignored";
   inputs_.declare(graph_);

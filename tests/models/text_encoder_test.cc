@@ -168,7 +168,9 @@ TEST(TextEncoder, PoolingsOfBothSpellingsAreRead) {
   bert.pooling = parse_json(R"({"pooling_mode_mean_tokens": true, "include_prompt": false})", "1_Pooling/config.json");
   EXPECT_THAT(error_of([&] { bert.build(); }), HasSubstr("include_prompt"));
   bert.pooling = parse_json(R"({"pooling_mode_mean_tokens": true})", "1_Pooling/config.json");
-  bert.config["architectures"] = {"BertForMaskedLM"};
+  bert.config["architectures"] = {"BertForMaskedLM"};  // what is left of pre-training
+  EXPECT_EQ(bert.build().nodes("mean_pool").size(), 1u);
+  bert.config["architectures"] = {"BertForSequenceClassification"};
   EXPECT_THAT(error_of([&] { bert.build(); }), HasSubstr("head of its own"));
 }
 
