@@ -24,8 +24,8 @@ constexpr int kThreads = 256, kWarps = kThreads / kWarp;
 constexpr int64_t kRowsAtOnce = 4;  // of a warp: loads that are in flight together
 
 int threads(const ColumnsPlan&, const CudaTarget&) { return kThreads; }
-int lanes(const ColumnsPlan&, const CudaTarget&) { return 4; }  // sums are f32
-constexpr int64_t kColumns = int64_t{4} * kWarp;                // of a block
+int thread_lanes(const ColumnsPlan&, const CudaTarget&) { return 4; }  // sums are f32
+constexpr int64_t kColumns = int64_t{4} * kWarp;                       // of a block
 
 class ColumnsEmitter {
  public:
@@ -242,8 +242,12 @@ std::string describe(const ColumnsPlan& plan, const CudaTarget&) {
                      kTasks[static_cast<size_t>(plan.task)], kColumns);
 }
 
-constexpr CudaKernelClass<ColumnsPlan, ColumnsArgs> kColumnsClass{
-    .supports = supports, .launch = launch, .describe = describe, .emit = emit, .lanes = lanes, .threads = threads};
+constexpr CudaKernelClass<ColumnsPlan, ColumnsArgs> kColumnsClass{.supports = supports,
+                                                                  .launch = launch,
+                                                                  .describe = describe,
+                                                                  .emit = emit,
+                                                                  .lanes = thread_lanes,
+                                                                  .threads = threads};
 
 }  // namespace
 

@@ -22,7 +22,7 @@ constexpr int kChunks = 4;  // of a thread
 
 bool is_packed(const GatherPlan& plan) { return !plan.table_format.empty(); }
 
-int lanes(const GatherPlan& plan, const CudaTarget&) {
+int thread_lanes(const GatherPlan& plan, const CudaTarget&) {
   if (is_packed(plan)) return packed_row_lanes(plan);
   const int64_t widest = std::max(size_bytes(plan.table), size_bytes(plan.result));
   int lanes = static_cast<int>(std::min<int64_t>(8, 16 / widest));
@@ -161,13 +161,13 @@ Support supports(const GatherPlan& plan, const CudaTarget&) {
 }
 
 Launch launch(const GatherPlan& plan, const CudaTarget& target, GatherArgs& args) {
-  const int64_t chunks = args.results * (plan.columns / lanes(plan, target));
+  const int64_t chunks = args.results * (plan.columns / thread_lanes(plan, target));
   return {.items = ceil_div(chunks, int64_t{kChunks} * kCudaThreads)};
 }
 
 // Which block owns what of the result, and which lane which codes.
 std::string describe(const GatherPlan& plan, const CudaTarget& target) {
-  const int width = lanes(plan, target), chunk = width * kCudaThreads;
+  const int width = thread_lanes(plan, target), chunk = width * kCudaThreads;
   std::string text =
       fmt::format("rows of {} {}; a block owns {} elements of them", plan.columns,
                   is_packed(plan) ? std::string_view(plan.table_format) : to_string(plan.table), kChunks * chunk);
@@ -180,7 +180,7 @@ std::string describe(const GatherPlan& plan, const CudaTarget& target) {
 }
 
 constexpr CudaKernelClass<GatherPlan, GatherArgs> kGather{
-    .supports = supports, .launch = launch, .describe = describe, .emit = emit, .lanes = lanes};
+    .supports = supports, .launch = launch, .describe = describe, .emit = emit, .lanes = thread_lanes};
 
 }  // namespace
 

@@ -21,7 +21,7 @@ namespace {
 using llvm::Value;
 using Inner = PointwisePlan::Inner;
 
-int lanes(const PointwisePlan& plan, const CudaTarget&) {
+int thread_lanes(const PointwisePlan& plan, const CudaTarget&) {
   int64_t widest = 2;
   for (const PointwisePlan::Operand& o : plan.operands)
     if (o.inner == Inner::contiguous) widest = std::max<int64_t>(widest, size_bytes(o.dtype));
@@ -199,7 +199,7 @@ Support supports(const PointwisePlan& plan, const CudaTarget&) {
 
 Launch launch(const PointwisePlan& plan, const CudaTarget& target, PointwiseKernelArgs& args) {
   const auto size = [&](int axis) -> int64_t& { return args.sizes[static_cast<size_t>(axis)]; };
-  const int64_t vectors = ceil_div(size(plan.rank - 1), int64_t{lanes(plan, target)});
+  const int64_t vectors = ceil_div(size(plan.rank - 1), int64_t{thread_lanes(plan, target)});
   int64_t all = vectors;
   for (int axis = 0; axis + 1 < plan.rank; ++axis) all *= size(axis);
   if (all == 0) return {};
@@ -213,12 +213,12 @@ Launch launch(const PointwisePlan& plan, const CudaTarget& target, PointwiseKern
 
 std::string describe(const PointwisePlan& plan, const CudaTarget& target) {
   const auto strided = std::ranges::count(plan.operands, Inner::strided, &PointwisePlan::Operand::inner);
-  return fmt::format("{} elements a thread{}", lanes(plan, target),
+  return fmt::format("{} elements a thread{}", thread_lanes(plan, target),
                      strided ? fmt::format(", {} strided operand{}", strided, strided == 1 ? "" : "s") : "");
 }
 
 constexpr CudaKernelClass<PointwisePlan, PointwiseKernelArgs> kPointwise{
-    .supports = supports, .launch = launch, .describe = describe, .emit = emit, .lanes = lanes};
+    .supports = supports, .launch = launch, .describe = describe, .emit = emit, .lanes = thread_lanes};
 
 }  // namespace
 

@@ -32,7 +32,7 @@ struct CudaWindowArgs : ReduceWindowArgs {
 };
 using A = CudaWindowArgs;
 
-int lanes(const ReduceWindowPlan& plan, const CudaTarget&) {
+int thread_lanes(const ReduceWindowPlan& plan, const CudaTarget&) {
   int widest = std::max<int>(2, static_cast<int>(size_bytes(plan.x)));
   for (const Epilogue::Operand& o : plan.operands)
     if (o.access == Access::full) widest = std::max(widest, static_cast<int>(size_bytes(o.dtype)));
@@ -256,7 +256,7 @@ Support supports(const ReduceWindowPlan& plan, const CudaTarget&) {
 Launch launch(const ReduceWindowPlan& plan, const CudaTarget& target, CudaWindowArgs& args) {
   const PlaneWindow p = plan.any_plane ? on_plane_of(plan.plane, args.window) : plan.plane;
   if (args.images < 1 || p.out_height < 1 || p.out_width < 1) return {};
-  const int64_t vectors = ceil_div(plan.channels, int64_t{lanes(plan, target)});
+  const int64_t vectors = ceil_div(plan.channels, int64_t{thread_lanes(plan, target)});
   const int64_t all = args.images * p.out_height * p.out_width * vectors;
   if (all > kMostDivided)
     fail("a window over {} vectors of channels; on CUDA devices at most {}. Try: a smaller batch", all, kMostDivided);
@@ -269,7 +269,7 @@ std::string describe(const ReduceWindowPlan& plan, const CudaTarget& target) {
   const std::string window =
       plan.plane.taps() > 0 ? fmt::format("{}x{}", plan.plane.kernel_height, plan.plane.kernel_width) : "any window";
   return fmt::format("{} over {} of {} channels, {} a thread", kReductions[static_cast<size_t>(plan.reduction)], window,
-                     plan.channels, lanes(plan, target));
+                     plan.channels, thread_lanes(plan, target));
 }
 
 // Packed weights are decoded: taps are few.
@@ -293,7 +293,7 @@ constexpr CudaKernelClass<ReduceWindowPlan, CudaWindowArgs> kWindow{.supports = 
                                                                     .launch = launch,
                                                                     .describe = describe,
                                                                     .emit = emit,
-                                                                    .lanes = lanes,
+                                                                    .lanes = thread_lanes,
                                                                     .prepack_key = prepack_key,
                                                                     .prepacked_bytes = prepacked_bytes,
                                                                     .prepack = prepack};

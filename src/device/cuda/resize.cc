@@ -94,7 +94,7 @@ void emit(CudaEmitter& e, const ResizePlan& plan, const std::string& symbol, int
   ResizeEmitter(e, plan).run(symbol);
 }
 
-int lanes(const ResizePlan&, const CudaTarget&) { return 1; }
+int thread_lanes(const ResizePlan&, const CudaTarget&) { return 1; }
 
 Support supports(const ResizePlan& plan, const CudaTarget&) {
   for (DType dtype : {plan.x, plan.result})
@@ -119,7 +119,7 @@ std::string describe(const ResizePlan& plan, const CudaTarget&) {
 }
 
 constexpr CudaKernelClass<ResizePlan, ResizeArgs> kResize{
-    .supports = supports, .launch = launch, .describe = describe, .emit = emit, .lanes = lanes};
+    .supports = supports, .launch = launch, .describe = describe, .emit = emit, .lanes = thread_lanes};
 
 }  // namespace
 

@@ -31,7 +31,7 @@ size_t sharing_at(const RowPlan& plan) { return plan.result_at(plan.results.size
 
 int threads(const RowPlan&, const CudaTarget&) { return kThreads; }
 
-int lanes(const RowPlan& plan, const CudaTarget&) {
+int thread_lanes(const RowPlan& plan, const CudaTarget&) {
   int widest = plan.sums.empty() ? 2 : 4;
   for (const RowPlan::Operand& o : plan.operands)
     if (!o.row_scalar) widest = std::max(widest, static_cast<int>(size_bytes(o.dtype)));
@@ -345,12 +345,17 @@ Launch launch(const RowPlan& plan, const CudaTarget&, RowArgs& args) {
 std::string describe(const RowPlan& plan, const CudaTarget& target) {
   const size_t sums = plan.sums.size();
   return fmt::format("{} pass{} over each row by a warp, or a block from {} elements on, {} elements a thread{}",
-                     plan.reductions.size() + 1, plan.reductions.empty() ? "" : "es", kLongRow, lanes(plan, target),
+                     plan.reductions.size() + 1, plan.reductions.empty() ? "" : "es", kLongRow,
+                     thread_lanes(plan, target),
                      sums ? fmt::format(", {} reduction{} of columns", sums, sums == 1 ? "" : "s") : "");
 }
 
-constexpr CudaKernelClass<RowPlan, RowArgs> kRow{
-    .supports = supports, .launch = launch, .describe = describe, .emit = emit, .lanes = lanes, .threads = threads};
+constexpr CudaKernelClass<RowPlan, RowArgs> kRow{.supports = supports,
+                                                 .launch = launch,
+                                                 .describe = describe,
+                                                 .emit = emit,
+                                                 .lanes = thread_lanes,
+                                                 .threads = threads};
 
 }  // namespace
 

@@ -1,4 +1,4 @@
-// What code is generated for: a GPU's compute capability and what its blocks share. Features decide which code is
+// What code is generated for: a GPU's compute capability and what its blocks share. What it can do decides which code is
 // possible; the rest only which of two possible ones is chosen. Code depends on all that a target has, so a slice of a
 // GPU has code of its own where its numbers differ.
 #pragma once

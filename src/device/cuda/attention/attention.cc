@@ -103,14 +103,14 @@ Support adapt(const CudaDevice& device, const Lowering& lowering, Prepared& prep
   return {};
 }
 
-int lanes(const CudaAttentionPlan&, const CudaTarget&) { return 1; }
+int thread_lanes(const CudaAttentionPlan&, const CudaTarget&) { return 1; }
 
 constexpr CudaKernelClass<CudaAttentionPlan, CudaAttentionArgs> kAttention{.adapt = adapt,
                                                                            .supports = cuda_attention_support,
                                                                            .launch = launch,
                                                                            .describe = describe,
                                                                            .emit = emit,
-                                                                           .lanes = lanes,
+                                                                           .lanes = thread_lanes,
                                                                            .threads = threads,
                                                                            .speed = speed};
 

@@ -12,7 +12,7 @@ namespace {
 
 using Task = QuantizePlan::Task;
 
-int lanes(const QuantizePlan& plan, const CudaTarget&) { return QuantizeUnits(plan, kCudaThreads).lanes; }
+int thread_lanes(const QuantizePlan& plan, const CudaTarget&) { return QuantizeUnits(plan, kCudaThreads).lanes; }
 
 // Kernels that reduce leave a part for each segment or block.
 Support adapt(const CudaDevice&, const Lowering&, Prepared& prepared) {
@@ -60,7 +60,7 @@ std::string describe(const QuantizePlan& plan, const CudaTarget&) {
 void emit(CudaEmitter& e, const QuantizePlan& plan, const std::string& symbol, int) { emit_quantize(e, plan, symbol); }
 
 constexpr CudaKernelClass<QuantizePlan, QuantizeArgs> kQuantize{
-    .adapt = adapt, .supports = supports, .launch = launch, .describe = describe, .emit = emit, .lanes = lanes};
+    .adapt = adapt, .supports = supports, .launch = launch, .describe = describe, .emit = emit, .lanes = thread_lanes};
 
 }  // namespace
 

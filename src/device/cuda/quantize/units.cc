@@ -30,7 +30,7 @@ QuantizeUnits::QuantizeUnits(const QuantizePlan& plan, int threads)
       programs(quantize_programs(format)),
       spans(quantize_spans(format)),
       group(spans == QuantizeSpans::groups ? format.geometry.columns : 0),
-      lanes(lanes_of(plan, format)),
+      lanes{lanes_of(plan, format)},
       team(kWarp) {
   for (const QuantizePrograms::Reduction& r : programs.reductions) adds |= r.combine == Combine::sum;
   adds |= programs.scales.size() > 1;  // candidates are compared by sums of squares
