@@ -183,7 +183,7 @@ class CudaEmitter : public Emitter {
   llvm::Value* narrow(DType dtype, llvm::Value* value) override;
   llvm::Value* nearest(llvm::Value* x) override;
   llvm::Value* lookup_f32(llvm::Value* index, std::span<const float> table) override;
-  int cheap_table() const override { return 8; }  // as CPUs with AVX2, whose bits results have
+  int cheap_table() const override { return 8; }  // as CPUs with vectors of 8 have, whose bits results have
   llvm::Value* lookup_low_bytes(llvm::Value* index, std::span<const uint8_t> table) override;
   llvm::Value* far_sin_cos(ExprOp op, llvm::Value* x) override;
   std::string needed_features() const override;
