@@ -141,7 +141,7 @@ TEST(Vision, ConfigurationsAreCheckedKeyByKey) {
   EXPECT_THAT(refusal(kTinyResNet, "depths", {1, 0}), HasSubstr("a list of integers from 1"));
   EXPECT_THAT(refusal(kTinyResNet, "widths", {1, 1}), HasSubstr("1 depths and 2 widths"));
   EXPECT_THAT(refusal(kTinyResNet, "block", "wide"), HasSubstr("\"wide\"; accepted: basic, bottleneck"));
-  EXPECT_THAT(refusal(kTinyResNet, "architectures", {"ResNett"}), HasSubstr("Did you mean ResNet"));
+  EXPECT_THAT(refusal(kTinyResNet, "architectures", {"ResNett"}), HasSubstr("nearest of those that are: ResNet"));
   EXPECT_THAT(refusal(kTinyMobileNet, "blocks", Json::array()), HasSubstr("a list of rows"));
   EXPECT_THAT(refusal(kTinyMobileNet, "blocks", {{3, 1, 1, true, "relu"}}), HasSubstr("stride"));
   EXPECT_THAT(refusal(kTinyMobileNet, "blocks", {{3, 1, 1, true, "swich", 1}}), HasSubstr("Did you mean swish"));
