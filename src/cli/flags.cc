@@ -70,7 +70,7 @@ std::string known_devices() {
 
 std::string cpu_variants() {
   const DeviceDef* cpu = find_device("cpu");
-  return cpu ? fmt::format(": {} (default: host)", cpu->variants) : "";
+  return cpu ? fmt::format("{} (default: host)", cpu->variants) : "";
 }
 
 std::vector<std::string> device_names() { return names_of<DeviceDef>(device::all()); }
@@ -84,7 +84,7 @@ std::string what_devices_are() {
 
 constexpr OptionField<DeviceFlags> kDevice[] = {
     flag("device", "Device that runs the model:", &DeviceFlags::device, {.more_doc = known_devices}),
-    flag("isa", "Instruction set that code is generated for", &DeviceFlags::isa, {.more_doc = cpu_variants}),
+    flag("isa", "", &DeviceFlags::isa, {.more_doc = cpu_variants}),
     flag("no-fallback",
          "Refuse, and list, steps that the device has no kernel for, which kernels of the host run otherwise, on "
          "copies, "
