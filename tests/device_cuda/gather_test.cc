@@ -85,8 +85,9 @@ TEST(CudaGather, EveryMxint8CodeTimesEveryScaleIsExactInBf16) {
           << "scale " << i / 256 << " code " << i % 256 << ": " << bf16_to_f32(d.out[i]) << ", not " << table.values[i];
     EXPECT_LE(kernel.sectors_over_least(d.counts), 1.02);
     EXPECT_EQ(decode<uint16_t>(kernel, table, 256, true).out, d.out);
-    if (capability >= 80)  // two fma a pair, and no other arithmetic of bf16
+    if (capability >= 80) {  // two fma a pair, and no other arithmetic of bf16
       EXPECT_EQ(d.counts.of(kernel.kernel(), "fma.rn.bf16x2").executed, 65536 / 64 * 2);
+    }
   }
 }
 
@@ -124,8 +125,9 @@ TEST(CudaGather, DecodedTablesAreReadAndWrittenInWholeSectors) {
       const ptx::Counts counts =
           result == DType::f32 ? decode<float>(kernel, table, 16).counts : decode<uint16_t>(kernel, table, 16).counts;
       const bool whole_words = result == DType::bf16 || format.element.bits % 2 == 0;
-      if (whole_words && format.element.bits != 6)
+      if (whole_words && format.element.bits != 6) {
         EXPECT_LE(kernel.sectors_over_least(counts), 1.02) << name << " " << to_string(result);
+      }
     }
 }
 

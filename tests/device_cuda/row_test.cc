@@ -227,7 +227,9 @@ TEST(CudaRow, EverySectorIsWhole) {
       const RowArgs args{.values = {x.data(), y.data()}, .rows = kRows, .length = length, .strides = {length, 0}};
       const ptx::Counts counts = kernel.run(args, {reads(x), writes(y)});
       EXPECT_LE(kernel.sectors_over_least(counts), 1.02) << to_string(dtype) << " " << length;
-      if (length > 1024) EXPECT_EQ(kernel.bank_cycles_over_least(counts), 1.0);
+      if (length > 1024) {
+        EXPECT_EQ(kernel.bank_cycles_over_least(counts), 1.0);
+      }
     }
 }
 
