@@ -67,7 +67,7 @@ void add_field(CLI::App& app, const OptionInfo& field, const ValueFault& fault, 
   if (traits.last_counts) option->multi_option_policy(CLI::MultiOptionPolicy::TakeLast);
   option->type_name(type_text(field));
   if (!field.default_text.empty()) option->default_str(field.default_text);
-  if (field.required) option->required();
+  if (field.required && traits.is_flag_only) option->required();  // else a file may have it
   if (fault) option->check(CLI::Validator(fault, ""));
   if (*traits.group) option->group(traits.group);
   if (*traits.only_with) option->needs(app.get_option("--" + std::string(traits.only_with)));

@@ -23,6 +23,13 @@ using ValueFault = std::function<std::string(const std::string& text)>;
 
 void add_field(CLI::App& app, const OptionInfo& field, const ValueFault& fault, GivenOptions& given);
 
+// Whether an empty text is the same as none: --device "".
+template <class T>
+bool is_no_text(const OptionField<T>& field) {
+  return field.traits.is_flag_only && std::holds_alternative<std::string T::*>(field.member) &&
+         describe_option(field).default_text.empty();
+}
+
 // Values of flags that are keys of files, too, are looked at when they are set (Error); of others the parser says that
 // they are wrong usage.
 template <class T>
@@ -31,7 +38,7 @@ void add_fields(CLI::App& app, std::span<const OptionField<T>> fields, GivenOpti
     ValueFault fault;
     if (field.traits.is_flag_only || std::string_view(field.name) == "seed")
       fault = [&field](const std::string& text) -> std::string {
-        if (text.empty() && field.kind() == OptionKind::text) return "";  // as if it was not given
+        if (text.empty() && is_no_text(field)) return "";
         try {
           T scratch{};
           set_option(std::span(&field, 1), scratch, field.name, {text});
@@ -81,9 +88,7 @@ template <class T>
 void set_fields(std::span<const OptionField<T>> fields, T& options, const GivenOptions& given) {
   for (const OptionField<T>& field : fields)
     if (const auto found = given.find(field.name); found != given.end() && !found->second.empty()) {
-      const bool is_empty = field.traits.is_flag_only && std::holds_alternative<std::string T::*>(field.member) &&
-                            found->second.front().empty();
-      if (!is_empty) set_option(fields, options, field.name, found->second);
+      if (!is_no_text(field) || !found->second.front().empty()) set_option(fields, options, field.name, found->second);
     }
 }
 

@@ -58,7 +58,7 @@ void RowInputs::prepare_texts(const LoadedModel& model, const Dataset& dataset, 
   }
   const Tokenizer tokenizer = tokenizer_of(model);
   const bool prompted = !prompt_of(model).empty();
-  if (!apart) require_types(model, dataset);
+  if (!apart) note_lacking_types(model, dataset);
   std::vector<int64_t> all(static_cast<size_t>(dataset.rows));
   std::iota(all.begin(), all.end(), int64_t{0});
   for (size_t s = 0; s < (apart ? 2 : 1); ++s) {

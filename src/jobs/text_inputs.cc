@@ -7,6 +7,7 @@
 
 #include "base/error.h"
 #include "base/json.h"
+#include "base/log.h"
 #include "base/text.h"
 #include "io/tokenizer_files.h"
 #include "ir/row_keys.h"
@@ -94,12 +95,13 @@ Dataset with_prompt(Dataset dataset, const LoadedModel& model) {
   return dataset;
 }
 
-void require_types(const LoadedModel& model, const Dataset& dataset) {
+void note_lacking_types(const LoadedModel& model, const Dataset& dataset) {
   if (dataset.second_texts.empty() || !model.graph.metadata.contains(kTextTypes)) return;
-  fail(
-      "{}: {} has pairs of texts, which the model tells apart by token types, and its graph takes none. Try: --inputs "
-      "input_ids,attention_mask,token_type_ids",
-      model.path, dataset.path);
+  log(LogLevel::warning,
+      fmt::format(
+          "{}: {} has pairs of texts, which the model tells apart by token types, and its graph takes none; with "
+          "--inputs input_ids,attention_mask,token_type_ids it does",
+          model.path, dataset.path));
 }
 
 NamedTensors text_inputs(const LoadedModel& model, const Tokenizer& tokenizer, const std::vector<std::string>& texts) {

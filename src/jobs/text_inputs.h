@@ -29,8 +29,8 @@ std::string prompt_of(const LoadedModel& model);
 void choose_prompt(LoadedModel& model, const std::string& name);
 // The data's texts behind the model's prompt.
 Dataset with_prompt(Dataset dataset, const LoadedModel& model);
-// Throws Error where texts of pairs are told apart by types that the graph was not opened with.
-void require_types(const LoadedModel& model, const Dataset& dataset);
+// Warns where texts of pairs are told apart by types that the graph was not opened with.
+void note_lacking_types(const LoadedModel& model, const Dataset& dataset);
 
 // Those of input_ids, attention_mask and token_type_ids (zeros) that the model takes: i64[texts, longest text in
 // tokens].

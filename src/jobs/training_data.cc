@@ -108,7 +108,7 @@ TrainingData::TrainingData(Dataset data, const LoadedModel& model, const Trainin
 }
 
 void TrainingData::read_tokens(const LoadedModel& model, const TrainingOptions& options) {
-  require_types(model, data_);
+  note_lacking_types(model, data_);
   LoadedModel as_asked = model;
   if (options.max_length > 0) cut_texts(as_asked, options.max_length);
   max_length_ = options.max_length;

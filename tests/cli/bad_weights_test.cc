@@ -120,7 +120,7 @@ TEST_F(BadWeights, UnknownArchitectureNamesTheNearest) {
   bert.config["architectures"] = {"BertModle"};
   bert.write(model);
   expect_refusal(hone_program({"info", model}),
-                 {model + "/config.json", "\"BertModle\" is not known", "nearest of those that are: BertModel"});
+                 {model + "/config.json", "\"BertModle\" of model_type \"bert\" is not known", "nearest of those that are: BertModel"});
 }
 
 TEST_F(BadWeights, ConfigThatIsNoJson) {

@@ -89,6 +89,15 @@ int shared_limit(const Settings& s) {
   return (capability < 80 ? 64 : capability == 80 ? 163 : capability < 90 ? 99 : 227) << 10;
 }
 
+// As the environment asks, unless a test has said it.
+void begin_once() {
+  static std::once_flag once;
+  std::call_once(once, [] {
+    const char* text = std::getenv("HONE_EMULATED_CUDA");
+    if (!driver().begun) driver().begin(parse_settings(text ? text : ""));
+  });
+}
+
 }  // namespace hone::emulated_cuda
 
 using namespace hone::emulated_cuda;
@@ -101,18 +110,18 @@ int cuInit(unsigned flags) {
       if (flags != 0) throw Failed{kInvalidValue};
       if (driver().initialised) return;
     }
-    static std::once_flag once;
-    std::call_once(once, [] {
-      const char* text = std::getenv("HONE_EMULATED_CUDA");
-      if (!driver().begun) driver().begin(hone::emulated_cuda::parse_settings(text ? text : ""));
-    });
+    begin_once();
     std::lock_guard lock(driver().mutex);
     if (driver().settings.devices == 0) throw Failed{kNoDevice};
     driver().initialised = true;
   });
 }
 int cuDriverGetVersion(int* version) {
-  return call([&] { *version = driver().settings.driver; });
+  return call_unlocked([&] {
+    begin_once();
+    std::lock_guard lock(driver().mutex);
+    *version = driver().settings.driver;
+  });
 }
 int cuGetErrorName(int code, const char** text) {
   const auto* found = named(code);
