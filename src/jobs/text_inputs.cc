@@ -97,6 +97,8 @@ Dataset with_prompt(Dataset dataset, const LoadedModel& model) {
 
 void note_lacking_types(const LoadedModel& model, const Dataset& dataset) {
   if (dataset.second_texts.empty() || !model.graph.metadata.contains(kTextTypes)) return;
+  const auto head = model.graph.metadata.find(kTextHead);
+  if (head != model.graph.metadata.end() && head->second == "states") return;  // nothing has learned pairs yet
   log(LogLevel::warning,
       fmt::format(
           "{}: {} has pairs of texts, which the model tells apart by token types, and its graph takes none; with "
