@@ -1,5 +1,6 @@
 // Judging models: figures that can be counted by hand, on graphs whose answers are known.
 #include "jobs/evaluate.h"
+#include "jobs/image_inputs.h"
 
 #include "io/artefact.h"
 #include "io/numpy.h"

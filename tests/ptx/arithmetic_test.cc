@@ -50,6 +50,14 @@ TEST(PtxIntegers, ShiftsBeyondTheWidthLeaveNothingOrTheSign) {
   EXPECT_EQ((result<U>("shf.r.clamp.b32 d, a, b, c;", U{5}, U{9}, U{40})), 9u);
   EXPECT_EQ((result<U>("shf.r.wrap.b32 d, a, b, c;", U{0x10}, U{1}, U{4})), 0x10000001u);
 }
+// What nothing set may go along, and is gone when the bits that something set are taken out.
+TEST(PtxIntegers, BitsThatNothingSetAreFollowed) {
+  EXPECT_EQ((result<U>("bfi.b32 %r50, %r51, a, 8, 8; xor.b32 %r50, %r50, 255; bfe.u32 d, %r50, 0, 8;", U{0x5a})),
+            0xa5u);
+  EXPECT_EQ((result<U>("bfi.b32 %r50, a, %r51, 16, 8; shr.u32 %r50, %r50, 16; and.b32 d, %r50, 255;", U{0x5a})), 0x5au);
+  EXPECT_EQ((result<U>("shl.b32 %r50, %r51, 8; or.b32 %r50, %r50, a; prmt.b32 d, %r50, a, 0x4400;", U{7})),
+            0x07070707u);
+}
 TEST(PtxIntegers, FieldsCountsAndBytes) {
   EXPECT_EQ((result<U>("bfe.u32 d, a, 4, 8;", U{0xabcd})), 0xbcu);
   EXPECT_EQ((result<I>("bfe.s32 d, a, 4, 8;", I{0xabcd})), static_cast<I>(0xffffffbc));
@@ -228,6 +236,15 @@ TEST(PtxComparisons, NanIsUnordered) {
   EXPECT_EQ(holds("eq", 0.0f, -0.0f), 1u);
   EXPECT_EQ((result<U>("setp.gt.f16 %p1, a, b; selp.b32 d, 1, 0, %p1;", uint16_t{0x4000}, uint16_t{0x3c00})), 1u);
   // (1 < 2) and not: no; not (1 < 2), and not: no.
+  // Of two halves at once: {1, NaN} beside {2, 2}, the low half's result first.
+  const auto of_halves = [](const char* how) {
+    return result<U>(fmt::format("setp.{}.f16x2 %p1|%p2, a, b; selp.b32 d, 1, 0, %p1; @%p2 add.u32 d, d, 2;", how),
+                     U{0x7e003c00}, U{0x40004000});
+  };
+  EXPECT_EQ(of_halves("lt"), 1u);
+  EXPECT_EQ(of_halves("num"), 1u);
+  EXPECT_EQ(of_halves("nan"), 2u);
+  EXPECT_EQ(of_halves("gtu"), 2u);
   EXPECT_EQ((result<U>("setp.ne.s32 %p3, a, a; setp.lt.and.s32 %p1|%p2, a, b, %p3; or.pred %p1, %p1, %p2; "
                        "selp.b32 d, 1, 0, %p1;",
                        I{1}, I{2})),

@@ -87,6 +87,8 @@ const Planted kPlanted[] = {
     {"UnsetInOneBranchOnly", "@%p9 mov.u32 %r5, 1;\nadd.s32 %r6, %r5, 1;", "thread 16: it uses %r5", 12, 64,
      kHalfOfWarp},
     {"UnsetAfterAMove", "mov.u32 %r5, %r77;\nmov.b64 %rd5, {%r5, %r1};\nst.global.u64 [%rd0], %rd5;", "uses %rd5", 12},
+    {"UnsetInPart", "bfi.b32 %r5, %r77, %r1, 8, 8;\nadd.u32 %r6, %r5, 1;", "uses %r5, which nothing set", 11},
+    {"UnsetBitsOfAStore", "bfi.b32 %r5, %r77, %r1, 8, 8;\nst.global.u32 [%rd0], %r5;", "uses %r5", 11},
     {"UnsetGuard", "@%p50 add.s32 %r2, %r1, 1;", "uses %p50", 10},
     {"BarriersThatMissEachOther", "setp.lt.u32 %p1, %r1, 32;\n@%p1 bar.sync 1;\n@!%p1 bar.sync 0;",
      "never come to this barrier", 11},

@@ -1,6 +1,7 @@
 #include "tests/support/cuda/driver.h"
 
 #include <algorithm>
+#include <cstdio>
 
 #include "tests/support/cuda/control.h"
 
@@ -116,12 +117,17 @@ void Driver::run_kernel(Device& device, const KernelCall& call) {
   } catch (const ptx::Fault& found) {
     std::lock_guard lock(mutex);
     device.sticky = code_of(found.kind());
-    fault = found.what();
+    note_fault(found.what());
   } catch (const Error& error) {
     std::lock_guard lock(mutex);
     device.sticky = kLaunchFailed;
-    fault = error.what();
+    note_fault(error.what());
   }
+}
+
+void Driver::note_fault(const char* what) {
+  fault = what;
+  if (settings.tells) std::fprintf(stderr, "emulated CUDA: %s\n", what);
 }
 
 int call_unlocked(const std::function<void()>& body) {

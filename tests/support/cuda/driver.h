@@ -143,6 +143,7 @@ class Driver {
   }
   // Without it: a kernel on a stream's thread.
   void run_kernel(Device& device, const KernelCall& call);
+  void note_fault(const char* what);  // of a kernel. Behind the mutex
 };
 Driver& driver();
 

@@ -39,6 +39,17 @@ auto comparable(const Code& code, T v) {
   else return v;
 }
 
+// The results, each joined with a third predicate where the instruction has one.
+void write_joined(Warp& warp, const Code& code, Lanes first, Lanes second, Lanes mask) {
+  if (const auto join = static_cast<Join>(code.choice[2] & 15); join != Join::none) {
+    const Lanes c = warp.predicate(warp.operands(code)[code.write_count + 2], code.choice[2] >> 4);
+    const auto joined = [&](Lanes v) { return join == Join::both ? v & c : join == Join::either ? v | c : v ^ c; };
+    first = joined(first), second = joined(second);
+  }
+  warp.write_predicate(warp.operands(code)[0], first, mask);
+  if (code.write_count > 1) warp.write_predicate(warp.operands(code)[1], second, mask);
+}
+
 // choice: how, unordered, join | negated third << 4, results.
 template <class T>
 void set_predicates(Warp& warp, const Code& code, Lanes mask) {
@@ -51,14 +62,25 @@ void set_predicates(Warp& warp, const Code& code, Lanes mask) {
         compare(how, code.choice[1] != 0, comparable(code, decoded<T>(a[lane])), comparable(code, decoded<T>(b[lane])));
     holds |= Lanes{yes} << lane;
   });
-  Lanes fails = ~holds;
-  if (const auto join = static_cast<Join>(code.choice[2] & 15); join != Join::none) {
-    const Lanes c = warp.predicate(operands[2], code.choice[2] >> 4);
-    const auto joined = [&](Lanes v) { return join == Join::both ? v & c : join == Join::either ? v | c : v ^ c; };
-    holds = joined(holds), fails = joined(fails);
-  }
-  warp.write_predicate(warp.operands(code)[0], holds, mask);
-  if (code.write_count > 1) warp.write_predicate(warp.operands(code)[1], fails, mask);
+  write_joined(warp, code, holds, ~holds, mask);
+}
+
+// Of the halves of a pair: the low one's result first.
+template <class T>
+void set_pair_predicates(Warp& warp, const Code& code, Lanes mask) {
+  const Operand* operands = warp.operands(code) + code.write_count;
+  const auto *a = elements<uint32_t>(warp, operands[0]), *b = elements<uint32_t>(warp, operands[1]);
+  const auto how = static_cast<How>(code.choice[0]);
+  Lanes holds[2] = {};
+  for_lanes(mask, [&](int lane) {
+    for (int half = 0; half < 2; ++half) {
+      const auto part = [&](uint32_t pair) { return decoded<T>(static_cast<uint16_t>(pair >> (16 * half))); };
+      const bool yes =
+          compare(how, code.choice[1] != 0, comparable(code, part(a[lane])), comparable(code, part(b[lane])));
+      holds[half] |= Lanes{yes} << lane;
+    }
+  });
+  write_joined(warp, code, holds[0], holds[1], mask);
 }
 
 void take_comparison(Decoder& d, bool& names_order) {
@@ -84,6 +106,10 @@ void take_comparison(Decoder& d, bool& names_order) {
 }
 
 Handler comparison_of(Type type) {
+  if (type.lanes == 2)
+    return type.kind == Kind::bf  ? set_pair_predicates<Bfloat>
+           : type.kind == Kind::f ? set_pair_predicates<Half>
+                                  : nullptr;
   if (type.lanes != 1) return nullptr;
   if (type.kind == Kind::bf && type.bits == 16) return set_predicates<Bfloat>;
   if (type.kind == Kind::f)
@@ -112,11 +138,12 @@ void decode_setp(Decoder& d) {
   const Handler handler = comparison_of(type);
   if (!handler || (names_order && !type.is_float()) || (d.code.flush && !type.is(Kind::f, 32))) d.refuse_type(type);
   d.expect(join == Join::none ? 3 : 4);
+  if (type.lanes == 2 && d.argument(0).is != Argument::Is::group) d.refuse("two results are needed, one of each half");
   if (d.argument(0).is == Argument::Is::group)
     for (const Argument& part : d.group(0, 2)) d.write(part, 1);
   else d.write(0, 1);
-  d.read(1, type.bits);
-  d.read(2, type.bits);
+  d.read(1, type.register_bits());
+  d.read(2, type.register_bits());
   d.code.choice[2] = static_cast<uint8_t>(join);
   if (join != Join::none) {
     d.read(3, 1);

@@ -186,7 +186,8 @@ void decode_cvt(Decoder& d) {
     return d.finish(lanewise<ToTf32, uint32_t, float>);
   }
   if (from.bits < 8 || to.bits < 8 || from.kind == Kind::tf) d.refuse_type(from);
-  if (to.is_integer() && from.is_integer()) return decode_integers(d, to, from);
+  d.code.carries_bits = to.is_integer() && from.is_integer();
+  if (d.code.carries_bits) return decode_integers(d, to, from);
   if (to.is_float() && from.is_float()) return decode_floats(d, to, from, to_integral, rounds);
   if (!rounds || (to.is_integer() && !to_integral)) d.refuse("a rounding is missing");
   if (to.is_integer()) {

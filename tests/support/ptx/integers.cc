@@ -51,6 +51,7 @@ void decode_logic(Decoder& d) {
   const Handler handler = type.kind == Kind::b && type.lanes == 1 ? of_unsigned<F, N>(type) : nullptr;
   if (!handler) d.refuse_type(type);
   operands_of(d, N, type.bits);
+  d.code.carries_bits = true;
   d.finish(handler);
 }
 
@@ -79,6 +80,7 @@ void decode_shift(Decoder& d, bool left) {
   d.write(0, type.bits);
   d.read(1, type.bits);
   d.read(2, 32);
+  d.code.carries_bits = true;
   const size_t size = type.bits == 16 ? 0 : type.bits == 32 ? 1 : 2;
   const Handler lefts[] = {shift<ShiftLeft, uint16_t>, shift<ShiftLeft, uint32_t>, shift<ShiftLeft, uint64_t>};
   const Handler rights[] = {shift<ShiftRight, uint16_t>, shift<ShiftRight, uint32_t>, shift<ShiftRight, uint64_t>};
@@ -104,6 +106,7 @@ void decode_shf(Decoder& d) {
   const Type type = d.type();
   if (!type.is(Kind::b, 32)) d.refuse_type(type);
   operands_of(d, 3, 32);
+  d.code.carries_bits = true;
   d.finish(lanewise_of<Funnel, 3, uint32_t>());
 }
 
@@ -124,6 +127,7 @@ void decode_lop3(Decoder& d) {
   for (size_t i = 1; i < 4; ++i) d.read(i, 32);
   if (d.immediate(4) > 255) d.refuse("a table of 8 bits");
   d.code.choice[0] = static_cast<uint8_t>(d.immediate(4));
+  d.code.carries_bits = true;
   d.finish(lanewise_of<Lookup3, 3, uint32_t>());
 }
 
@@ -149,6 +153,7 @@ void decode_bfe(Decoder& d) {
   d.read(1, type.bits);
   d.read(2, 32);
   d.read(3, 32);
+  d.code.carries_bits = true;
   using F = ExtractField;
   if (type.kind == Kind::s)
     return d.finish(type.bits == 32 ? lanewise<F, int32_t, int32_t, uint32_t, uint32_t>
@@ -176,6 +181,7 @@ void decode_bfi(Decoder& d) {
   d.read(2, type.bits);
   d.read(3, 32);
   d.read(4, 32);
+  d.code.carries_bits = true;
   d.finish(type.bits == 32 ? lanewise<InsertField, uint32_t, uint32_t, uint32_t, uint32_t, uint32_t>
                            : lanewise<InsertField, uint64_t, uint64_t, uint64_t, uint32_t, uint32_t>);
 }

@@ -130,7 +130,7 @@ void decode_cvta(Decoder& d) {
   d.expect(2);
   d.write(0, 64);
   d.read(1, 64);
-  d.code.moves = true;
+  d.code.carries_bits = true;
   d.finish(to ? change_window<true> : change_window<false>);
 }
 

@@ -53,7 +53,7 @@ struct Code {
   int64_t offset = 0;   // added to an address
   Operand guard{};
   bool guarded = false, unless = false;
-  bool moves = false;  // what it writes is set where what it reads is: a value nothing set may be carried about
+  bool carries_bits = false;  // bits that nothing set may be among what it reads: they are followed to where they go
   Flow flow = Flow::next;
   Space space = Space::global;
   Rounding rounding = Rounding::nearest_even;

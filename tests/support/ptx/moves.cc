@@ -53,7 +53,7 @@ void decode_parts(Decoder& d, Type type, size_t group) {
 void decode_mov(Decoder& d) {
   const Type type = d.type();
   d.expect(2);
-  d.code.moves = true;
+  d.code.carries_bits = true;
   if (type.kind == Type::Kind::predicate) {
     d.write(0, 1);
     d.read(1, 1);
@@ -104,6 +104,7 @@ void decode_prmt(Decoder& d) {
   const Type type = d.type();
   if (type.bits != 32) d.refuse_type(type);
   operands_of(d, 3, 32);
+  d.code.carries_bits = true;
   d.finish(lanewise_of<Permute, 3, uint32_t>());
 }
 

@@ -39,6 +39,7 @@ void Warp::begin() {
   fragments.assign(1, {0, alive, false});
   current = 0, waits_at = -1;
   std::fill(set.begin(), set.end(), Lanes{0});
+  known_bits.clear();
   for (const Kernel::Constant& constant : kernel.constants) set[constant.operand.id] = kAllLanes;
   for (const auto& [operand, special] : kernel.specials) {
     set[operand.id] = kAllLanes;
@@ -104,17 +105,59 @@ void Warp::check_read(const Code& code, uint32_t id, Lanes mask) const {
 
 void Warp::execute(const Code& code, Lanes mask) {
   const uint32_t *reads = kernel.ids.data() + code.reads, *writes = kernel.ids.data() + code.writes;
-  if (code.moves) {  // a value that nothing set may be carried about
-    Lanes known = kAllLanes;
-    for (uint32_t i = 0; i < code.read_count; ++i) known &= set[reads[i]];
-    code.run(*this, code, mask);
-    for (uint32_t i = 0; i < code.write_count; ++i) set[writes[i]] = (set[writes[i]] & ~mask) | (known & mask);
-    return;
-  }
   for (uint32_t i = 0; i < code.read_count; ++i)
-    if (mask & ~set[reads[i]]) check_read(code, reads[i], mask);
+    if (mask & ~set[reads[i]]) {
+      if (code.carries_bits) return follow_bits(code, mask);
+      check_read(code, reads[i], mask);
+    }
   code.run(*this, code, mask);
   for (uint32_t i = 0; i < code.write_count; ++i) set[writes[i]] |= mask;
+}
+
+// What bits that nothing set decide of a result differs with what they are: each run takes them for others.
+void Warp::follow_bits(const Code& code, Lanes mask) {
+  constexpr std::array<uint64_t, 4> kGuesses{0, ~uint64_t{0}, 0x9e3779b97f4a7c15, 0xc2b2ae3d27d4eb4f};
+  const std::span<const Operand> all(operands(code), code.write_count + code.read_count);
+  const auto writes = all.first(code.write_count), reads = all.subspan(code.write_count);
+  using Values = std::array<uint64_t, kLanes>;
+  const auto values = [&](Operand operand) {
+    Values v;
+    for (int lane = 0; lane < kLanes; ++lane) v[static_cast<size_t>(lane)] = value(operand, lane);
+    return v;
+  };
+  std::vector<Values> before;
+  for (const Operand& read : reads) before.push_back(values(read));
+  std::vector<Values> result(writes.size()), same(writes.size());
+  for (size_t guess = 0; guess < kGuesses.size(); ++guess) {
+    for (size_t i = 0; i < reads.size(); ++i)
+      for_lanes(kAllLanes, [&](int lane) {
+        const auto at = static_cast<size_t>(lane);
+        const auto known = known_bits.find(reads[i].id);
+        const uint64_t bits = set[reads[i].id] >> lane & 1 ? ~uint64_t{0}
+                              : known == known_bits.end()  ? 0
+                                                           : known->second[at];
+        const uint64_t others = std::rotl(kGuesses[guess], guess < 2 ? 0 : static_cast<int>(7 * i + 3 * at));
+        set_value(reads[i], lane, (before[i][at] & bits) | (others & ~bits));
+      });
+    code.run(*this, code, mask);
+    for (size_t i = 0; i < writes.size(); ++i) {
+      const Values now = values(writes[i]);
+      if (guess == 0) result[i] = now, same[i].fill(~uint64_t{0});
+      for (size_t lane = 0; lane < kLanes; ++lane) same[i][lane] &= ~(now[lane] ^ result[i][lane]);
+    }
+  }
+  for (size_t i = 0; i < reads.size(); ++i)
+    for_lanes(kAllLanes, [&](int lane) { set_value(reads[i], lane, before[i][static_cast<size_t>(lane)]); });
+  for (size_t i = 0; i < writes.size(); ++i) {
+    Values& known = known_bits.try_emplace(writes[i].id).first->second;
+    for_lanes(mask, [&](int lane) {
+      const auto at = static_cast<size_t>(lane);
+      set_value(writes[i], lane, result[i][at]);
+      known[at] = same[i][at];
+      const Lanes bit = Lanes{1} << lane;
+      set[writes[i].id] = same[i][at] == ~uint64_t{0} ? set[writes[i].id] | bit : set[writes[i].id] & ~bit;
+    });
+  }
 }
 
 int64_t Warp::run(int64_t most) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <bit>
+#include <unordered_map>
 
 #include "tests/support/ptx/machine.h"
 #include "tests/support/ptx/shared_memory.h"
@@ -66,6 +67,8 @@ struct Warp {
   std::vector<uint64_t> wide;
   std::vector<Lanes> predicates;
   std::vector<Lanes> set;  // by register: lanes whose value something set
+  // Of registers that are set in part: the bits that are, by lane. It says nothing of lanes that are set.
+  std::unordered_map<uint32_t, std::array<uint64_t, kLanes>> known_bits;
   std::vector<std::byte> local;
   std::vector<Fragment> fragments;  // by `at`
   size_t current = 0;
@@ -106,6 +109,7 @@ struct Warp {
   uint32_t special_value(Special special, int lane) const;
   void check_read(const Code& code, uint32_t id, Lanes mask) const;
   void execute(const Code& code, Lanes mask);
+  void follow_bits(const Code& code, Lanes mask);
   Lanes needed(const Code& code, Lanes mask) const;
   void turn(const Code& code, Lanes mask);
   void settle();
