@@ -1,13 +1,13 @@
 #include <filesystem>
 #include <optional>
 
-#include "cli/evaluation_flags.h"
 #include "cli/flags.h"
-#include "cli/quantize_flags.h"
 #include "cli/terminal_progress.h"
 #include "cli/verb.h"
 #include "jobs/allocate_formats.h"
+#include "jobs/evaluation_flags.h"
 #include "jobs/format_list.h"
+#include "jobs/quantize_flags.h"
 
 namespace hone {
 namespace {
@@ -74,9 +74,7 @@ std::span<const OptionField<AllocateVerb>> AllocateVerb::fields() {
 
 int run(AllocateVerb& verb) {
   verb.check();
-  RunFiles files = files_of(verb);
-  verb.read_by(files);
-  files.check();
+  files_of(verb).check();
   Report report(verb);
   SessionOptions session = verb.session_options();
   session.compute = verb.compute_type();

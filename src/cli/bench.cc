@@ -6,12 +6,12 @@
 #include <iostream>
 
 #include "base/file_name.h"
-#include "cli/evaluation_flags.h"
 #include "cli/flags.h"
 #include "cli/terminal_progress.h"
 #include "cli/verb.h"
 #include "io/numpy.h"
 #include "jobs/bench_attention.h"
+#include "jobs/evaluation_flags.h"
 #include "jobs/open_session.h"
 #include "jobs/probe.h"
 #include "measure/peaks.h"

@@ -1,9 +1,9 @@
 #include "jobs/evaluate.h"
 
-#include "cli/evaluation_flags.h"
 #include "cli/flags.h"
 #include "cli/terminal_progress.h"
 #include "cli/verb.h"
+#include "jobs/evaluation_flags.h"
 
 namespace hone {
 namespace {

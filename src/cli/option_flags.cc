@@ -3,7 +3,6 @@
 #include <CLI/CLI.hpp>
 #include <cctype>
 #include <cmath>
-#include <set>
 
 #include "base/error.h"
 
@@ -49,11 +48,6 @@ void add_flag(CLI::App& app, const OptionInfo& field, GivenOptions& given) {
 }  // namespace
 
 void refuse_usage(const std::string& what) { throw CLI::ValidationError(what); }
-
-const char* kept_name(const std::string& name) {
-  static std::set<std::string> names;
-  return names.insert(name).first->c_str();
-}
 
 void add_field(CLI::App& app, const OptionInfo& field, const ValueFault& fault, GivenOptions& given) {
   const OptionTraits& traits = field.traits;

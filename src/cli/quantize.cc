@@ -1,6 +1,6 @@
 #include "cli/flags.h"
-#include "cli/quantize_flags.h"
 #include "cli/verb.h"
+#include "jobs/quantize_flags.h"
 #include "jobs/quantize_model.h"
 
 namespace hone {
@@ -16,9 +16,7 @@ struct QuantizeVerb : ModelFlags, QuantizeFlags, OutputFlags, ResultFlags {
 
 int run(QuantizeVerb& verb) {
   verb.check();
-  RunFiles files = files_of(verb);
-  verb.read_by(files);
-  files.check();
+  files_of(verb).check();
   Record record = quantize_to_file(verb.load(), verb.quantize(), verb.compute_type(), verb.output, this_command(),
                                    verb.calibration());
   if (const auto over = over_plan(verb.plan, verb.output, record.manifest.back().bytes))

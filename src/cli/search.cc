@@ -2,11 +2,11 @@
 #include <filesystem>
 
 #include "base/printable.h"
-#include "cli/evaluation_flags.h"
 #include "cli/flags.h"
 #include "cli/terminal_progress.h"
 #include "cli/verb.h"
 #include "io/toml.h"
+#include "jobs/evaluation_flags.h"
 #include "jobs/search_config.h"
 #include "jobs/search_model.h"
 
@@ -104,7 +104,6 @@ int run(SearchVerb& verb) {
   if (std::filesystem::exists(verb.model)) files.reads("MODEL", verb.model);
   if (verb.output.ends_with(".safetensors")) files.writes("--output", verb.output);
   files.check();
-  note_split_files(verb);
   Report report(verb);
   report.finish(
       search_model({.tree = verb.config.empty() ? Json::object() : read_search_config(verb.config),

@@ -1,11 +1,11 @@
 #include "jobs/squeeze.h"
 
-#include "cli/evaluation_flags.h"
 #include "cli/flags.h"
-#include "cli/quantize_flags.h"
 #include "cli/terminal_progress.h"
 #include "cli/verb.h"
+#include "jobs/evaluation_flags.h"
 #include "jobs/probe.h"
+#include "jobs/quantize_flags.h"
 
 namespace hone {
 namespace {
@@ -43,9 +43,7 @@ std::span<const OptionField<SqueezeVerb>> SqueezeVerb::fields() {
 
 int run(SqueezeVerb& verb) {
   verb.check();
-  RunFiles files = files_of(verb);
-  verb.read_by(files);
-  files.check();
+  files_of(verb).check();
   Report report(verb);
   Record record =
       squeeze({.model = verb.model,

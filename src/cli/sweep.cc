@@ -2,13 +2,13 @@
 
 #include "base/atomic_file.h"
 #include "base/error.h"
-#include "cli/evaluation_flags.h"
 #include "cli/flags.h"
-#include "cli/quantize_flags.h"
 #include "cli/terminal_progress.h"
 #include "cli/verb.h"
+#include "jobs/evaluation_flags.h"
 #include "jobs/format_list.h"
 #include "jobs/prune_sweep.h"
+#include "jobs/quantize_flags.h"
 #include "report/html.h"
 
 namespace hone {
@@ -111,7 +111,6 @@ Record sweep_pruning(const SweepVerb& verb, const SessionOptions& session) {
 int run(SweepVerb& verb) {
   verb.check();
   RunFiles files = files_of(verb);
-  verb.read_by(files);
   for (const char* name : {"sweep.csv", "sweep.html", "curves.svg", "best_so_far.svg", "measurements.txt"})
     files.writes("--output", verb.folder + "/" + name);
   files.check();

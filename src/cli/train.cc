@@ -6,10 +6,10 @@
 #include "base/error.h"
 #include "base/log.h"
 #include "base/printable.h"
-#include "cli/evaluation_flags.h"
 #include "cli/flags.h"
 #include "cli/terminal_progress.h"
 #include "cli/verb.h"
+#include "jobs/evaluation_flags.h"
 
 namespace hone {
 namespace {
@@ -67,7 +67,6 @@ int run_beside(Ranks& ranks, TrainModelOptions& options) {
 int run(TrainVerb& verb) {
   if (verb.data.empty()) fail("no data: give --data, or the key data in --config");
   files_of(verb).reads("--teacher", verb.teacher).check();
-  note_split_files(verb);
   TrainModelOptions options{.model = verb.model,
                             .data = verb.data,
                             .output = verb.output,

@@ -28,8 +28,10 @@ void check_batch(const std::string& text) {
 }
 
 constexpr OptionField<Calibration> kCalibrationFields[] = {
-    {"calib", "calibration data: .txt with a text a line, .npz with arrays named like the inputs, or .npy",
-     &Calibration::file},
+    {.name = "calib",
+     .doc = "calibration data: .txt with a text a line, .npz with arrays named like the inputs, or .npy",
+     .member = &Calibration::file,
+     .traits = {.file = OptionFile::reads}},
     {"calib-batch", "samples of it that run at once (16)", &Calibration::batch, check_batch},
 };
 

@@ -62,7 +62,6 @@ void note_spill(const llvm::DiagnosticInfo* info, void* spilled) {
 
 }  // namespace
 
-// Passes are set up once for all modules of one kind: half a millisecond each otherwise.
 struct Passes {
   Passes(llvm::TargetMachine& machine, const CodeMachine& described, llvm::CodeGenFileType type) : stream(out) {
     if (described.add_passes) {
@@ -78,7 +77,7 @@ struct Passes {
 
 // What makes code of modules that need the same features.
 struct Backend {
-  Backend(const CodeMachine& described, const std::string& needed, llvm::CodeGenFileType type) {
+  Backend(const CodeMachine& described, const std::string& needed) {
     std::string reason, features = described.features;
     const llvm::Target* target = llvm::TargetRegistry::lookupTarget(described.triple, reason);
     CHECK(target, "{}", reason);
@@ -87,10 +86,9 @@ struct Backend {
                                               llvm::Reloc::PIC_, llvm::CodeModel::Small, llvm::CodeGenOptLevel::Default,
                                               true));
     CHECK(machine != nullptr);
-    passes = std::make_unique<Passes>(*machine, described, type);
   }
   std::unique_ptr<llvm::TargetMachine> machine;
-  std::unique_ptr<Passes> passes;
+  std::unique_ptr<Passes> passes;  // of the module before
 };
 using Backends = std::map<std::string, Backend>;  // by the features that they have beside the machine's
 
@@ -102,9 +100,16 @@ struct ObjectCompiler::Impl {
 
   Backend& backend(const std::string& needed, bool text) {
     Backends& all = text ? to_text : to_object;
-    const auto type = text ? llvm::CodeGenFileType::AssemblyFile : llvm::CodeGenFileType::ObjectFile;
-    const auto found = all.find(needed);
-    return found != all.end() ? found->second : all.try_emplace(needed, described, needed, type).first->second;
+    return all.try_emplace(needed, described, needed).first->second;
+  }
+
+  // Passes are set up once for all modules of one kind: half a millisecond each otherwise. A printer of PTX is used
+  // once: LLVM's keeps what it knows of a module's variables by the addresses of functions, which later modules reuse.
+  Passes& passes_of(Backend& backend, bool text) {
+    if (!backend.passes || described.text)
+      backend.passes = std::make_unique<Passes>(
+          *backend.machine, described, text ? llvm::CodeGenFileType::AssemblyFile : llvm::CodeGenFileType::ObjectFile);
+    return *backend.passes;
   }
 
   ObjectCode run(const std::function<void(Emitter&)>& emit, bool text) {
@@ -124,7 +129,7 @@ struct ObjectCompiler::Impl {
     for (llvm::Function& function : module)
       if (!function.isDeclaration() && !function.hasFnAttribute("warn-stack-size"))
         function.addFnAttr("warn-stack-size", std::to_string(stack_wanted(function) + kFrameSlackBytes));
-    Passes& passes = *backend(emitter->needed_features(), text).passes;
+    Passes& passes = passes_of(backend(emitter->needed_features(), text), text);
     passes.out.clear();
     passes.manager.run(module);
     const auto bytes = std::as_bytes(std::span(passes.out));
@@ -136,7 +141,7 @@ struct ObjectCompiler::Impl {
 ObjectCompiler::ObjectCompiler(CodeMachine m) : impl_(std::make_unique<Impl>(std::move(m))) {
   impl_->described.initialise();
   leave_passes_out();
-  impl_->backend("", impl_->described.text);
+  impl_->passes_of(impl_->backend("", impl_->described.text), impl_->described.text);
 }
 
 ObjectCompiler::~ObjectCompiler() = default;

@@ -1,4 +1,4 @@
-#include "cli/quantize_flags.h"
+#include "jobs/quantize_flags.h"
 
 #include <filesystem>
 
@@ -27,8 +27,6 @@ void QuantizeFlags::check() const {
   if (!calib_file.empty() && file == calib_file && !std::filesystem::exists(file))
     fail("{}: names the calibration data {}, which is not there; give it with --calib", config, file);
 }
-
-void QuantizeFlags::read_by(RunFiles& files) const { files.reads("--calib", file); }
 
 std::optional<Compute> QuantizeFlags::compute_type() const {
   return compute.empty() ? std::nullopt : std::optional(parse_compute(compute));

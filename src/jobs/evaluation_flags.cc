@@ -1,9 +1,8 @@
-#include "cli/evaluation_flags.h"
+#include "jobs/evaluation_flags.h"
 
 #include <fmt/format.h>
 
 #include "base/registry.h"
-#include "cli/flags.h"
 #include "measure/registry.h"
 
 namespace hone {
@@ -65,13 +64,7 @@ std::vector<std::string> split_metrics(const std::vector<std::string>& given) {
   return names;
 }
 
-void note_split_files(const DataOptions& reading) {
-  for (const std::string& path : {reading.validation_file, reading.test_file})
-    if (!path.empty()) reads_in_this_command(path);
-}
-
 EvaluationOptions F::choice() const {
-  note_split_files(*this);
   EvaluationOptions result;
   result.data.reading = *this;
   result.data.split = rows_split, result.data.limit = limit.value_or(0), result.data.batch = rows_at_once;

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "cli/option_flags.h"
+#include "base/option_tables.h"
 #include "jobs/evaluation.h"
 
 namespace hone {
@@ -30,8 +30,5 @@ struct EvaluationFlags : DataOptions {
 
 // "accuracy,f1" and "cmd:./score.sh a,b" as names: what follows cmd: is one program with its arguments.
 std::vector<std::string> split_metrics(const std::vector<std::string>& given);
-
-// Splits in files of their own (--validation-file, --test-file), for the command line that a report shows.
-void note_split_files(const DataOptions& reading);
 
 }  // namespace hone

@@ -7,8 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "cli/option_flags.h"
-#include "cli/run_files.h"
+#include "base/option_tables.h"
 #include "jobs/quantize_model.h"
 
 namespace hone {
@@ -23,7 +22,6 @@ struct QuantizeFlags : QuantizeOptions, Calibration {
   void read_config_file();  // of --config
   void check() const;       // Error: --config names data that are not there
   std::optional<Compute> compute_type() const;
-  void read_by(RunFiles& files) const;  // the calibration data
   static std::span<const OptionField<QuantizeFlags>> fields();
 };
 
