@@ -1,4 +1,5 @@
-#include "jobs/passes.h"
+#include "views/passes.h"
+
 #include "cli/flags.h"
 #include "cli/verb.h"
 
@@ -6,7 +7,7 @@ namespace hone {
 namespace {
 
 int run(ResultFlags& verb) {
-  verb.print(list_passes());
+  verb.print(view_of(list_passes()));
   return 0;
 }
 

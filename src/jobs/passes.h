@@ -1,11 +1,19 @@
-// hone passes: every pass and its options.
+// hone passes: every pass with its options.
 #pragma once
 
-#include "report/record.h"
+#include <string>
+#include <vector>
+
+#include "base/options.h"
 
 namespace hone {
 
-// The tables "passes" and "options", of all that are registered.
-Record list_passes();
+struct ListedPass {
+  std::string name, doc;
+  std::vector<std::string> takes_options_of;  // passes, mostly itself
+  std::vector<OptionInfo> options;            // its own
+};
+
+std::vector<ListedPass> list_passes();
 
 }  // namespace hone
