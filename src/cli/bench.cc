@@ -144,6 +144,7 @@ int run(BenchVerb& verb) {
 
 constexpr Verb<BenchVerb> kVerb{
     .name = "bench",
+    .task = VerbTask::measure,
     .summary = "Time models against each other in one run: interleaved, with intervals, compile time and memory apart",
     .examples =
         "  hone bench all-MiniLM-L6-v2 small.safetensors\n"

@@ -56,6 +56,7 @@ int run(EvaluateVerb& verb) {
 
 constexpr Verb<EvaluateVerb> kVerb{
     .name = "evaluate",
+    .task = VerbTask::measure,
     .summary = "Judge models by what they answer to a data set: accuracy, F1, perplexity and others, with intervals",
     .examples =
         "  hone evaluate classifier --data reviews.csv --metric accuracy,f1\n"

@@ -62,6 +62,7 @@ int run(ExplainVerb& verb) {
 
 constexpr Verb<ExplainVerb> kVerb{
     .name = "explain",
+    .task = VerbTask::look,
     .summary = "Show what would run and why: fusion groups, kernels, refused alternatives, layout changes, memory",
     .examples =
         "  hone explain resnet18.safetensors\n"

@@ -42,6 +42,7 @@ int run(MemoryVerb& verb) {
 
 constexpr Verb<MemoryVerb> kVerb{
     .name = "memory",
+    .task = VerbTask::measure,
     .summary = "What packing saves of a model's memory, stored and running, and where the rest goes",
     .examples =
         "  hone build deberta-xlarge -o deberta.safetensors\n"

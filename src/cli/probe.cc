@@ -40,6 +40,7 @@ int run(ProbeVerb& verb) {
 
 constexpr Verb<ProbeVerb> kVerb{
     .name = "probe",
+    .task = VerbTask::measure,
     .summary = "Measure one process: loading, compiling, first result, memory (what bench starts)",
     .examples = "  hone probe all-MiniLM-L6-v2 --seq 128\n  hone probe small.safetensors --text 'a sentence'",
     .run = run};

@@ -58,6 +58,7 @@ int run(ProfileVerb& verb) {
 
 constexpr Verb<ProfileVerb> kVerb{
     .name = "profile",
+    .task = VerbTask::measure,
     .summary = "Show where a model's time goes, step by step, against what this machine can do, and why not faster",
     .examples =
         "  hone profile all-MiniLM-L6-v2 --seq 128\n"

@@ -70,6 +70,7 @@ int run(SqueezeVerb& verb) {
 
 constexpr Verb<SqueezeVerb> kVerb{
     .name = "squeeze",
+    .task = VerbTask::compress,
     .summary = "Quantize a model, then measure the written file against the original: size, memory, speed, outputs",
     .examples =
         "  hone squeeze all-MiniLM-L6-v2 --to mxint8 -o small.safetensors --report small.html\n"
