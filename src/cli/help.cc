@@ -34,8 +34,7 @@ int run(HelpVerb& help) {
   if (help.verb.size() > (takes_verb ? 1 : 0))
     fail("--as {} takes {}; found \"{}\"", help.as, takes_verb ? "one verb, or none" : "no verb", help.verb.back());
   const VerbDef* verb = help.verb.empty() ? nullptr : find_def(verbs, help.verb[0]);
-  if (!help.verb.empty() && !verb)
-    fail("{} has no verb {}{}", program, help.verb[0], did_you_mean(help.verb[0], names_of(verbs)));
+  if (!help.verb.empty() && !verb) fail("no verb {}{}", help.verb[0], did_you_mean(help.verb[0], names_of(verbs)));
   print_text(help.as == "markdown" ? cli_markdown(program, verbs)
              : help.as == "man"    ? man_page(program, verbs, verb)
              : help.as == "bash"   ? bash_completion(program, verbs)

@@ -31,7 +31,7 @@ std::string wrapped(const std::string& text, const std::string& indent) {
 std::string as_text(const std::string& text) {
   std::string out;
   for (char c : text) {
-    if (c == '<' || c == '*' || c == '_' || c == '|') out += '\\';
+    if (c == '<' || c == '*' || c == '|') out += '\\';
     out += c;
   }
   return out;
@@ -118,13 +118,14 @@ std::string man_of(const char* program, const VerbDef& verb) {
 }
 
 template <class Verb>
-std::string by_task(std::span<const VerbDef* const> verbs, const char* heading, Verb of_verb) {
+std::string by_task(std::span<const VerbDef* const> verbs, const char* heading, const char* after_heading,
+                    Verb of_verb) {
   std::string text;
   for (size_t task = 0; task < std::size(kVerbTasks); ++task) {
     bool is_first = true;
     for (const VerbDef* verb : verbs) {
       if (static_cast<size_t>(verb->task) != task) continue;
-      if (is_first) text += fmt::format("{} {}\n", heading, kVerbTasks[task]);
+      if (is_first) text += fmt::format("{} {}\n{}", heading, kVerbTasks[task], after_heading);
       is_first = false;
       text += of_verb(*verb);
     }
@@ -140,8 +141,8 @@ std::string cli_markdown(const char* program, std::span<const VerbDef* const> ve
       "takes:\n\n",
       program, program);
   for (const OptionInfo& option : LimitFlags::options()) text += option_line(option);
-  text += "\n" + by_task(verbs, "##", [&](const VerbDef& verb) {
-            return "\n" + verb_markdown(fmt::format("{} {}", program, verb.name), verb, "###");
+  text += "\n" + by_task(verbs, "##", "\n", [&](const VerbDef& verb) {
+            return verb_markdown(fmt::format("{} {}", program, verb.name), verb, "###");
           });
   while (text.ends_with("\n\n")) text.pop_back();
   return text;
@@ -153,7 +154,7 @@ std::string man_page(const char* program, std::span<const VerbDef* const> verbs,
              ".TH {} 1\n.SH NAME\n{} \\- a trained model in; a smaller, faster model out, honestly measured\n.SH "
              "SYNOPSIS\n.B {}\n.I VERB\n[options]\n",
              man_text(upper(program)), man_text(program), man_text(program)) +
-         by_task(verbs, ".SH", [](const VerbDef& each) {
+         by_task(verbs, ".SH", "", [](const VerbDef& each) {
            return fmt::format(".TP\n.B {}\n{}\n", man_text(each.name), man_text(each.summary));
          });
 }

@@ -83,13 +83,15 @@ ProgramVerbs this_programs_verbs() { return of_this_program; }
 
 std::string help_text(std::span<const std::string> words) {
   CLI::App* app = app_of_this_program;
+  std::string before = words.empty() ? of_this_program.name : "";
   std::span<const VerbDef* const> verbs = of_this_program.verbs;
   for (const std::string& word : words) {
     const VerbDef* verb = find_def(verbs, word);
-    if (!verb) fail("{} has no verb {}{}", of_this_program.name, word, did_you_mean(word, names_of(verbs)));
+    if (!verb) fail("no verb {}{}", word, did_you_mean(word, names_of(verbs)));
+    before += (before.empty() ? "" : " ") + app->get_name();
     app = app->get_subcommand(word), verbs = verb->actions;
   }
-  return app->help(words.empty() ? of_this_program.name : "", CLI::AppFormatMode::Normal);
+  return app->help(before);
 }
 
 int run_program(const char* name, std::span<const VerbDef* const> verbs, int argc, char** argv) {
