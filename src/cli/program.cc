@@ -91,7 +91,9 @@ std::string help_text(std::span<const std::string> words) {
     before += (before.empty() ? "" : " ") + app->get_name();
     app = app->get_subcommand(word), verbs = verb->actions;
   }
-  return app->help(before);
+  // CLI::App::help is that of the verb that was given: help itself.
+  return app->get_formatter()->make_help(app, before + (words.empty() ? "" : " " + app->get_name()),
+                                         CLI::AppFormatMode::Normal);
 }
 
 int run_program(const char* name, std::span<const VerbDef* const> verbs, int argc, char** argv) {
