@@ -12,6 +12,7 @@
 #include <string>
 #include <type_traits>
 
+#include "cli/code_cache.h"
 #include "cli/option_flags.h"
 #include "cli/registry.h"
 #include "cli/run_files.h"
@@ -66,6 +67,8 @@ constexpr VerbDef verb_def() {
                   }
                 set_fields(Options::fields(), options, given);
                 if constexpr (requires { options.given = given; }) options.given = given;
+                if constexpr (requires { choose_code_cache(options.cache, options.no_cache); })
+                  choose_code_cache(options.cache, options.no_cache);
                 return kVerb.run(options);
               },
           .inspects = kVerb.inspects};
