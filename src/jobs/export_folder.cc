@@ -21,7 +21,7 @@
 #include "io/tokenizer_files.h"
 #include "io/weight_layouts/weight_layout.h"
 #include "ir/bodies.h"
-#include "jobs/preprocessors.h"
+#include "importers/preprocessors.h"
 #include "jobs/text_inputs.h"
 #include "measure/environment.h"
 
