@@ -66,9 +66,9 @@ constexpr OptionField<AllocateVerb> kOwn[] = {
 
 std::span<const OptionField<AllocateVerb>> AllocateVerb::fields() {
   static const auto all = joined_fields<AllocateVerb>(
-      ModelFlags::fields(), kAsked, kData, EvaluationFlags::choice_fields("data-"), kFor, ShapeFlags::fields(), kOutput,
-      ResultFlags::report_fields(), kOwn, QuantizeFlags::fields(), RunFlags::fields(), RunFlags::trust_fields(),
-      ResultFlags::fields());
+      ModelFlags::fields().first(2), kAsked, kData, EvaluationFlags::choice_fields("data-"), kFor, ShapeFlags::fields(),
+      kOutput, ResultFlags::report_fields(), kOwn, QuantizeFlags::fields(), RunFlags::fields(),
+      RunFlags::trust_fields(), ResultFlags::fields());
   return all;
 }
 

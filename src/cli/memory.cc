@@ -19,7 +19,7 @@ constexpr OptionField<MemoryVerb> kOwn[] = {
     flag("skip", "Regular expression on names of weights that are kept (repeatable)", &MemoryVerb::skip)};
 
 std::span<const OptionField<MemoryVerb>> MemoryVerb::fields() {
-  static const auto all = joined_fields<MemoryVerb>(ModelFlags::fields(), kOwn, ResultFlags::report_fields(),
+  static const auto all = joined_fields<MemoryVerb>(ModelFlags::fields().first(2), kOwn, ResultFlags::report_fields(),
                                                     ShapeFlags::fields(), RunFlags::fields(), RunFlags::trust_fields(),
                                                     RunFlags::compute_fields(), ResultFlags::fields());
   return all;

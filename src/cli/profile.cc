@@ -27,7 +27,7 @@ constexpr OptionField<ProfileVerb> kOwn[] = {
 
 std::span<const OptionField<ProfileVerb>> ProfileVerb::fields() {
   static const auto all = joined_fields<ProfileVerb>(
-      kModels, ModelsFlags::fields().subspan(1), ShapeFlags::fields(), RunFlags::fields(), RunFlags::trust_fields(),
+      kModels, ModelsFlags::fields().subspan(1, 1), ShapeFlags::fields(), RunFlags::fields(), RunFlags::trust_fields(),
       RunFlags::compute_fields(), GivenFlags::fields(), SeedFlags::fields(), kOwn, ResultFlags::report_fields(),
       CheckFiniteFlags::fields(), ResultFlags::fields());
   return all;

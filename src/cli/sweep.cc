@@ -50,8 +50,8 @@ constexpr OptionField<SweepVerb> kOwn[] = {
 
 std::span<const OptionField<SweepVerb>> SweepVerb::fields() {
   static const auto all = joined_fields<SweepVerb>(
-      ModelFlags::fields(), kAsked, kData, EvaluationFlags::choice_fields("data-"), kOwn, QuantizeFlags::fields(),
-      RunFlags::fields(), RunFlags::trust_fields(), ResultFlags::fields());
+      ModelFlags::fields().first(2), kAsked, kData, EvaluationFlags::choice_fields("data-"), kOwn,
+      QuantizeFlags::fields(), RunFlags::fields(), RunFlags::trust_fields(), ResultFlags::fields());
   return all;
 }
 
