@@ -18,15 +18,15 @@ constexpr OptionField<ProbeVerb> kOwn[] = {
     flag("text", "Embed this text instead of running on made-up inputs", &ProbeVerb::text)};
 
 std::span<const OptionField<ProbeVerb>> ProbeVerb::fields() {
-  static const auto all =
-      joined_fields<ProbeVerb>(ModelFlags::fields().first(2), ShapeFlags::fields(), RunFlags::fields(),
-                               RunFlags::trust_fields(), RunFlags::compute_fields(), kOwn);
+  static const auto all = joined_fields<ProbeVerb>(ModelFlags::fields(), ShapeFlags::fields(), RunFlags::fields(),
+                                                   RunFlags::trust_fields(), RunFlags::compute_fields(), kOwn);
   return all;
 }
 
 int run(ProbeVerb& verb) {
   const ProbeOptions options{.model = verb.model,
                              .inputs = verb.inputs,
+                             .format = verb.model_format,
                              .text = verb.text,
                              .given = verb.given,
                              .shapes = verb.shapes(),

@@ -49,7 +49,8 @@ std::string what_is(const ImportCandidate& candidate) {
     names.emplace_back(def->name);
     lines.push_back(fmt::format("\n  --format {:<12} {}", def->name, def->doc));
   }
-  fail("{}: may be {}; say which:{}", path, one_of(names), fmt::join(lines, ""));
+  fail("{}: may be {}; say which:{}\nWhere --format is another option, this one is --model-format.", path,
+       one_of(names), fmt::join(lines, ""));
 }
 
 const ImporterDef& importer_called(const std::string& name) {

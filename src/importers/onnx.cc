@@ -34,7 +34,7 @@ Model read(const std::string& path, const ImportOptions& options) {
 // A ModelProto has no magic number. Writers begin with its field 1, the IR version, and a text or the graph follows:
 // fields 2 to 8 as varint or bytes (https://github.com/onnx/onnx, onnx.proto).
 bool begins_as_model(std::string_view bytes) {
-  if (bytes.size() < 3) return false;
+  if (bytes.size() < 3 || (bytes.size() > 8 && bytes[8] == '{')) return false;  // safetensors may begin so
   const auto at = [&](size_t i) { return static_cast<unsigned char>(bytes[i]); };
   constexpr unsigned kVarint = 0, kBytes = 2, kNewestIrVersion = 99;
   const unsigned field = at(2) >> 3, wire = at(2) & 7;

@@ -35,6 +35,7 @@ std::vector<std::string> arguments(const std::string& program, const ProbeOption
   if (o.session.model_code) args.push_back("--trust-code");
   if (!o.session.fuse) args.push_back("--no-fusion");
   for (const auto& [name, size] : o.shapes.dims) add("--dim", fmt::format("{}={}", name, size));
+  if (!o.format.empty()) add("--format", o.format);
   if (!o.inputs.empty()) add("--inputs", fmt::format("{}", fmt::join(o.inputs, ",")));
   if (o.session.compute) add("--compute", std::string(to_string(*o.session.compute)));
   if (o.session.cache_folder) add("--cache", *o.session.cache_folder);
@@ -87,7 +88,7 @@ ProbeResult probe(const ProbeOptions& options, const std::function<void()>& firs
   const std::optional<int64_t> free_before = free_on(options.session.device);
   result.empty_bytes = memory_use().resident_bytes;
   auto start = Clock::now();
-  LoadedModel model = load_model(options.model, options.inputs);
+  LoadedModel model = load_model(options.model, options.inputs, options.format);
   result.load_ms = milliseconds_since(start);
   result.weight_bytes = sizes(model.graph).weight_bytes;
   for_each_graph(model.graph, [&](const Graph& each) {

@@ -17,6 +17,7 @@ namespace hone {
 struct ProbeOptions {
   std::string model;
   std::vector<std::string> inputs;  // --inputs of the model
+  std::string format;               // --format of it; empty: found by what it holds
   std::optional<std::string> text;  // sentence encoders: the first answer is this text's embedding, tokenizer included
   std::string given;                // file that save_inputs wrote: what the model is run on; empty: made up
   ShapeOptions shapes;              // of what is made up

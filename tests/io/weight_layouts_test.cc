@@ -2,6 +2,8 @@
 // functions say of the codes and values (bench/peers/interop_fixtures.py).
 #include "io/weight_layouts/registry.h"
 
+#include <algorithm>
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -243,6 +245,29 @@ TEST(Torchao, WhatItsMetadataSayWrongIsAnError) {
   EXPECT_THAT(error(narrow), HasSubstr("which an int3 can't be"));
   stored.texts.erase("int4.weight");
   EXPECT_THAT(error_of([&] { stored.read("torchao", "int4.weight", {6, 64}); }), HasSubstr("metadata lack"));
+}
+
+TEST(WeightLayouts, AWeightIsOfOneLayoutAtMost) {
+  const auto layout = [](std::vector<std::string> tensors) -> std::string {
+    const WeightLayoutDef* found =
+        weight_layout_of("a.weight", [&](const std::string& name) { return std::ranges::count(tensors, name) > 0; });
+    return found ? found->name : "none";
+  };
+  EXPECT_EQ(layout({"a.weight"}), "none");
+  EXPECT_EQ(layout({"a.weight_packed", "a.weight_scale"}), "compressed-tensors");
+  EXPECT_EQ(layout({"a.weight", "a.weight_scale"}), "int-quantized, float-quantized");
+  EXPECT_EQ(layout({"a.weight_blocks", "a.weight_scales"}), "mxfp4");
+  EXPECT_EQ(layout({"a._weight_qdata"}), "torchao");
+  EXPECT_THAT(error_of([&] {
+                layout({"a.weight_packed", "a.weight_blocks"});
+              }),
+              HasSubstr("weight \"a.weight\" may be stored as compressed-tensors or as mxfp4"));
+}
+
+TEST(WeightLayouts, KeysOfAnotherMethodsConfigurationAreErrors) {
+  const auto error = [](const Json& scheme) { return error_of([&] { check_scheme(scheme, "config.json"); }); };
+  EXPECT_EQ(error({{"quant_method", "torchao"}, {"quant_type", {{"default", {}}}}}), "");
+  EXPECT_THAT(error({{"quant_method", "mxfp4"}, {"quant_type", "int4"}}), HasSubstr("quant_type"));
 }
 
 TEST(HfDirectory, QuantizedWeightsArePackedAndTheirPartsCountAsUsed) {
