@@ -41,13 +41,11 @@ function(layer name)
   endif()
 endfunction()
 
-# position_independent(<target>): its objects go into programs and into the shared library, which exports what HONE_API marks. None
-# of its symbols is one for the whole process: those of another library that a program has loaded would be taken.
+# position_independent(<target>): its objects go into programs and into the shared library, which exports what HONE_API marks.
 function(position_independent target)
   if(HONE_SHARED)
     set_target_properties(${target} PROPERTIES POSITION_INDEPENDENT_CODE ON CXX_VISIBILITY_PRESET hidden
                           VISIBILITY_INLINES_HIDDEN ON)
-    target_compile_options(${target} PRIVATE $<$<CXX_COMPILER_ID:GNU>:-fno-gnu-unique>)
   endif()
 endfunction()
 

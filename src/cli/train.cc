@@ -91,6 +91,7 @@ int run(TrainVerb& verb) {
 
 constexpr Verb<TrainVerb> kVerb{
     .name = "train",
+    .task = VerbTask::train,
     .summary = "Train a model on data, with checkpoints and logs, and write it",
     .examples =
         "  hone train all-MiniLM-L6-v2 --data reviews.csv --validation-fraction 0.1 -o reviews.safetensors\n"

@@ -96,8 +96,7 @@ class Job {
   Record run_alone() {
     optimizer_ = choose_optimizer(options_.training);
     check_distillation(options_.training);
-    if (!options_.output.ends_with(".safetensors") && !options_.output.ends_with(".onnx"))
-      fail("{}: the output's name must end in .safetensors or .onnx", options_.output);
+    exporter_for(options_.output);  // a name that says no format is refused before the work
     tell(options_.progress, "opening the model and the data");
     model_ = load_model(options_.model, options_.inputs);
     model_digest_ = model_.sha256();
