@@ -9,8 +9,18 @@
 #include <vector>
 
 namespace hone::HONE_API_INLINE api {
+// What opens files of one kind.
+struct ImporterInfo {
+  std::string name, doc;  // "onnx"
+  std::string endings;    // of such files' names, with a space between
+};
+
+// All importers, in the order of their names.
+HONE_API std::vector<ImporterInfo> list_importers();
+
 // How a model is opened.
 struct OpenOptions {
+  std::string format;               // name of an importer; empty: the one that is surest
   std::vector<std::string> inputs;  // what the graph takes, by name; empty: what the files say, or the usual
 };
 

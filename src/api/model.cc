@@ -4,11 +4,18 @@
 #include "api/guarded.h"
 #include "api/models.h"
 #include "api/values.h"
-#include "jobs/class_names.h"
+#include "importers/class_names.h"
+#include "importers/registry.h"
 #include "jobs/save_model.h"
 #include "jobs/text_inputs.h"
 
 namespace hone::api {
+
+std::vector<ImporterInfo> list_importers() {
+  std::vector<ImporterInfo> all;
+  for (const ImporterDef* def : importers::all()) all.push_back({def->name, def->doc, def->endings});
+  return all;
+}
 
 Model wrapped(LoadedModel model) { return Model(std::make_shared<Model::Impl>(Model::Impl{std::move(model)})); }
 
@@ -16,7 +23,7 @@ Model::Model(std::shared_ptr<Impl> impl) : impl_(std::move(impl)) {}
 Model::Model(Graph graph) : impl_(std::make_shared<Impl>()) { impl_->model.graph = engine(graph); }
 
 Model Model::open(const std::string& path, const OpenOptions& options) {
-  return guarded([&] { return wrapped(load_model(path, options.inputs)); });
+  return guarded([&] { return wrapped(load_model(path, options.inputs, options.format)); });
 }
 
 const std::string& Model::name() const { return impl_->model.name; }
@@ -49,16 +56,7 @@ void Model::set_graph(Graph graph) {
   impl_->model.graph = engine(graph);
 }
 
-bool Model::has_tokenizer() const {
-  return guarded([&] {
-    try {
-      tokenizer_of(impl_->model);
-    } catch (const hone::Error&) {
-      return false;
-    }
-    return true;
-  });
-}
+bool Model::has_tokenizer() const { return !impl_->model.files.tokenizer().empty(); }
 Tokenizer Model::tokenizer() const {
   return guarded(
       [&] { return Tokenizer(std::make_shared<Tokenizer::Impl>(Tokenizer::Impl{tokenizer_of(impl_->model)})); });
