@@ -16,6 +16,7 @@ if(NOT HONE_SANITIZE)
 endif()
 set_target_properties(hone_library PROPERTIES OUTPUT_NAME hone VERSION ${PROJECT_VERSION} SOVERSION ${PROJECT_VERSION_MAJOR}
                       EXPORT_NAME hone LINK_DEPENDS ${exports} LIBRARY_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR})
+set_target_properties(hone hone_library PROPERTIES INSTALL_RPATH_USE_LINK_PATH ON)  # to LLVM where that is a shared library
 
 set(package ${CMAKE_INSTALL_LIBDIR}/cmake/hone)
 install(TARGETS hone RUNTIME)

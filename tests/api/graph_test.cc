@@ -61,13 +61,13 @@ TEST(ApiGraph, AttributesAreTextsNumbersAndLists) {
   const ValueId x = graph.add_input("x", "f32[B,4]");
   const ValueId shaped = graph.add_node("reshape", {x}, {{"shape", std::string("[B,2,2]")}})[0];
   EXPECT_EQ(graph.value(shaped).type, "f32[B,2,2]");
-  const ValueId cast = graph.add_node("cast", {shaped}, {{"to", std::string("i32")}})[0];
+  const ValueId cast = graph.add_node("cast", {shaped}, {{"dtype", std::string("i32")}})[0];
   EXPECT_EQ(graph.value(cast).dtype, hone::DType::i32);
   const hone::NodeInfo node = graph.node(graph.value(cast).node);
-  EXPECT_EQ(std::get<std::string>(node.attributes.at("to")), "i32");
-  EXPECT_NE(error_of([&] { graph.add_node("cast", {x}, {{"to", std::string("i33")}}); }), "");
+  EXPECT_EQ(std::get<std::string>(node.attributes.at("dtype")), "i32");
+  EXPECT_NE(error_of([&] { graph.add_node("cast", {x}, {{"dtype", std::string("i33")}}); }), "");
   EXPECT_NE(error_of([&] { graph.add_node("cast", {x}, {{"two", std::string("i32")}}); }), "");
-  EXPECT_NE(error_of([&] { graph.add_node("cast", {x}, {{"to", 1.5}}); }), "");
+  EXPECT_NE(error_of([&] { graph.add_node("cast", {x}, {{"dtype", 1.5}}); }), "");
 }
 
 TEST(ApiGraph, WhatDoesNotFitIsAnErrorAndChangesNothing) {
@@ -105,8 +105,8 @@ TEST(ApiGraph, PassesRunByName) {
   const Small s = small();
   EXPECT_EQ(s.graph.with_sizes({{"B", 2}}).value(s.y).type, "f32[2,3]");
   EXPECT_NE(error_of([&] { s.graph.with_sizes({{"C", 2}}); }), "");
-  EXPECT_FALSE(s.graph.after_passes({"dce"}).nodes().empty());
-  EXPECT_THAT(error_of([&] { s.graph.after_passes({"dcee"}); }), HasSubstr("dce"));
+  EXPECT_FALSE(s.graph.after_passes({"remove_dead"}).nodes().empty());
+  EXPECT_THAT(error_of([&] { s.graph.after_passes({"remove_dea"}); }), HasSubstr("remove_dead"));
 }
 
 }  // namespace
