@@ -72,7 +72,7 @@ SearchRun::SearchRun(SearchStudy study, std::shared_ptr<const EvaluationData> da
       life_(config_.life, std::move(data)),
       space_(make_space()),
       best_(options.output, is_folder, config_.name),
-      state_(config_.name, progress()) {
+      state_(config_.name, context.progress) {
   const std::vector<Direction> directions = directions_of(config_);
   const StudyView none{.name = config_.name, .directions = directions, .trials = {}};
   make_sampler(config_.sampler, config_.seed, config_.sampler_options)->exhausted(none, &space_);  // for its errors
@@ -220,9 +220,13 @@ void SearchRun::report(LiveTrial& trial, int64_t step, const Figures& figures) c
 }
 
 Figures SearchRun::live(LiveTrial& trial, const TrialPlan& plan) {
-  return life_.run(plan, file_of(trial.number()),
-                   {.progress = state_.of_trial(trial.number()),
-                    .report = [&](int64_t step, const Figures& figures) { report(trial, step, figures); }});
+  const auto progress = [this, tell = state_.of_trial(trial.number())](const std::string& next) {
+    context_.check();
+    if (tell) tell(next);
+  };
+  return life_.run(
+      plan, file_of(trial.number()),
+      {.progress = progress, .report = [&](int64_t step, const Figures& figures) { report(trial, step, figures); }});
 }
 
 std::vector<double> SearchRun::evaluate(LiveTrial& trial) {
