@@ -27,6 +27,7 @@ function(layer name)
   endif()
   add_library(hone_${name} STATIC ${sources})
   set_target_properties(hone_${name} PROPERTIES HONE_TABLES none)  # programs have them
+  position_independent(hone_${name})
   target_include_directories(hone_${name} PUBLIC ${ARG_ROOT})
   list(TRANSFORM ARG_DEPS PREPEND hone_ OUTPUT_VARIABLE deps)
   target_link_libraries(hone_${name} PUBLIC ${deps} ${ARG_LIBS} PRIVATE ${ARG_PRIVATE_LIBS})
@@ -37,6 +38,14 @@ function(layer name)
   endif()
   if(ARG_REGISTRY)
     add_table(hone_${name}_table ${name} ${plain_tables} ${sources})
+  endif()
+endfunction()
+
+# position_independent(<target>): its objects go into programs and into the shared library, which exports what HONE_API marks.
+function(position_independent target)
+  if(HONE_SHARED)
+    set_target_properties(${target} PROPERTIES POSITION_INDEPENDENT_CODE ON CXX_VISIBILITY_PRESET hidden
+                          VISIBILITY_INLINES_HIDDEN ON)
   endif()
 endfunction()
 

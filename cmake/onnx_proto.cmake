@@ -6,6 +6,7 @@ add_custom_command(OUTPUT ${onnx_pb}.cc ${onnx_pb}.h
   DEPENDS ${PROJECT_SOURCE_DIR}/src/io/onnx/onnx.proto VERBATIM)
 file(MAKE_DIRECTORY ${PROJECT_BINARY_DIR}/gen)
 add_library(onnx_proto STATIC ${onnx_pb}.cc ${onnx_pb}.h)
+position_independent(onnx_proto)
 target_include_directories(onnx_proto SYSTEM PUBLIC ${PROJECT_BINARY_DIR}/gen)
 target_link_libraries(onnx_proto PUBLIC protobuf::libprotobuf-lite)
 target_compile_options(onnx_proto PRIVATE -w)

@@ -18,6 +18,14 @@ namespace hone {
 namespace {
 
 std::atomic<int64_t> the_limit{0}, charged{0};
+thread_local MemoryBudget* budget_here = nullptr;
+
+// `which` says whose limit it is, and what sets it.
+[[noreturn]] void refuse(int64_t bytes, std::string_view what, int64_t held, int64_t limit, const char* which) {
+  throw MemoryError(fmt::format("{} needs {} of memory, {} are held and {} is the limit{}", what,
+                                human_bytes(static_cast<double>(bytes)), human_bytes(static_cast<double>(held)),
+                                human_bytes(static_cast<double>(limit)), which));
+}
 
 struct FileCloser {
   void operator()(std::FILE* file) const { std::fclose(file); }
@@ -58,26 +66,40 @@ int64_t memory_charged() { return charged.load(std::memory_order_relaxed); }
 
 void require_memory(int64_t bytes, std::string_view what) {
   const int64_t limit = memory_limit(), held = memory_charged();
-  if (bytes <= limit - held) [[likely]]
-    return;
-  throw MemoryError(fmt::format("{} needs {} of memory, {} are held and {} is the limit; --max-memory SIZE sets it",
-                                what, human_bytes(static_cast<double>(bytes)), human_bytes(static_cast<double>(held)),
-                                human_bytes(static_cast<double>(limit))));
+  if (bytes > limit - held) [[unlikely]]
+    refuse(bytes, what, held, limit, "; --max-memory SIZE sets it");
+  if (const MemoryBudget* budget = budget_here; budget && bytes > budget->limit() - budget->charged()) [[unlikely]]
+    refuse(bytes, what, budget->charged(), budget->limit(), " of the session; its option memory_limit sets it");
 }
+
+MemoryScope::MemoryScope(MemoryBudget* budget) : around_(budget_here) {
+  if (budget) budget_here = budget;
+}
+MemoryScope::~MemoryScope() { budget_here = around_; }
+MemoryBudget* MemoryScope::here() { return budget_here; }
 
 MemoryCharge::MemoryCharge(int64_t bytes, std::string_view what) {
   CHECK(bytes >= 0);
   require_memory(bytes, what);
+  if (budget_here) {
+    budget_ = budget_here->shared_from_this();
+    budget_->charged_.fetch_add(bytes, std::memory_order_relaxed);
+  }
   charged.fetch_add(bytes, std::memory_order_relaxed);
   bytes_ = bytes;
 }
 
-MemoryCharge::~MemoryCharge() { charged.fetch_sub(bytes_, std::memory_order_relaxed); }
+MemoryCharge::~MemoryCharge() {
+  charged.fetch_sub(bytes_, std::memory_order_relaxed);
+  if (budget_) budget_->charged_.fetch_sub(bytes_, std::memory_order_relaxed);
+}
 
-MemoryCharge::MemoryCharge(MemoryCharge&& other) noexcept : bytes_(std::exchange(other.bytes_, 0)) {}
+MemoryCharge::MemoryCharge(MemoryCharge&& other) noexcept
+    : bytes_(std::exchange(other.bytes_, 0)), budget_(std::move(other.budget_)) {}
 
 MemoryCharge& MemoryCharge::operator=(MemoryCharge&& other) noexcept {
   std::swap(bytes_, other.bytes_);
+  budget_.swap(other.budget_);
   return *this;
 }
 

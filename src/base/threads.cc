@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "base/clock.h"
+#include "base/memory_limit.h"
 #include "base/stop.h"
 
 #if defined(__x86_64__)
@@ -38,12 +39,14 @@ struct Region {
   ChunkFn fn;
   int64_t n, grain, chunks, claim;  // claim: chunks that a thread takes at once
   bool stoppable = !Unstoppable::here();
+  MemoryBudget* budget = MemoryScope::here();  // of the caller, who waits for all threads
   std::atomic<int64_t> next{0};
   std::mutex failure_mutex;
   int64_t failed_chunk = -1;
   std::exception_ptr failure;
 
   void work(int thread) {
+    const MemoryScope scope(budget);
     for (int64_t first; (first = next.fetch_add(claim, std::memory_order_relaxed)) < chunks;)
       for (int64_t c = first; c < std::min(chunks, first + claim); ++c) run_chunk(c, thread);
   }

@@ -66,9 +66,9 @@ constexpr OptionField<AllocateVerb> kOwn[] = {
 
 std::span<const OptionField<AllocateVerb>> AllocateVerb::fields() {
   static const auto all = joined_fields<AllocateVerb>(
-      ModelFlags::fields(), kAsked, kData, EvaluationFlags::choice_fields("data-"), kFor, ShapeFlags::fields(), kOutput,
-      ResultFlags::report_fields(), kOwn, QuantizeFlags::fields(), RunFlags::fields(), RunFlags::trust_fields(),
-      ResultFlags::fields());
+      ModelFlags::fields().first(2), kAsked, kData, EvaluationFlags::choice_fields("data-"), kFor, ShapeFlags::fields(),
+      kOutput, ResultFlags::report_fields(), kOwn, QuantizeFlags::fields(), RunFlags::fields(),
+      RunFlags::trust_fields(), ResultFlags::fields());
   return all;
 }
 
@@ -105,6 +105,7 @@ int run(AllocateVerb& verb) {
 
 constexpr Verb<AllocateVerb> kVerb{
     .name = "allocate",
+    .task = VerbTask::compress,
     .summary = "Choose a number format for each weight, so that a model meets a budget and loses least",
     .examples =
         "  hone allocate all-MiniLM-L6-v2 --formats mxint{3,4,5,6,8} --budget avg-bits=4.5 --calib texts.txt -o "

@@ -73,7 +73,7 @@ constexpr OptionField<BenchVerb> kOp[] = {
 
 std::span<const OptionField<BenchVerb>> BenchVerb::fields() {
   static const auto all =
-      joined_fields<BenchVerb>(kModels, ModelsFlags::fields().subspan(1), ShapeFlags::fields(), RunFlags::fields(),
+      joined_fields<BenchVerb>(kModels, ModelsFlags::fields().subspan(1, 1), ShapeFlags::fields(), RunFlags::fields(),
                                RunFlags::trust_fields(), RunFlags::compute_fields(), GivenFlags::fields(),
                                EvaluationFlags::data_fields(), EvaluationFlags::fields("data-"), SecondsFlags::fields(),
                                SeedFlags::fields(), kOwn, CheckFiniteFlags::fields(), kOp, ResultFlags::fields());
@@ -144,6 +144,7 @@ int run(BenchVerb& verb) {
 
 constexpr Verb<BenchVerb> kVerb{
     .name = "bench",
+    .task = VerbTask::measure,
     .summary = "Time models against each other in one run: interleaved, with intervals, compile time and memory apart",
     .examples =
         "  hone bench all-MiniLM-L6-v2 small.safetensors\n"

@@ -39,6 +39,7 @@ int run(BuildVerb& verb) {
 
 constexpr Verb<BuildVerb> kVerb{
     .name = "build",
+    .task = VerbTask::use,
     .summary = "Write a known architecture as a model, with given weights or random ones",
     .examples =
         "  hone build resnet18 -o resnet18.safetensors\n"

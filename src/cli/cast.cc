@@ -92,6 +92,7 @@ int run(CastVerb& verb) {
 
 constexpr Verb<CastVerb> kVerb{
     .name = "cast",
+    .task = VerbTask::formats,
     .summary = "Send an array through a number format and back",
     .examples =
         "  hone cast mxint8 in.npy -o out.npy\n  hone cast int4.g128 in.npy -o out.npy --codes c.npy --scales s.npy",

@@ -31,6 +31,7 @@ int run(CompileVerb& verb) {
 
 constexpr Verb<CompileVerb> kVerb{
     .name = "compile",
+    .task = VerbTask::use,
     .summary = "Write a model with its machine code, so that it starts without compiling",
     .examples =
         "  hone compile all-MiniLM-L6-v2 -o minilm.safetensors                # code for any sizes\n"

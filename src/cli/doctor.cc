@@ -44,6 +44,7 @@ int run(DoctorVerb& verb) {
 
 constexpr Verb<DoctorVerb> kVerb{
     .name = "doctor",
+    .task = VerbTask::look,
     .summary = "Say in a second what would go wrong with a model, or be slow, and how small it would get",
     .examples =
         "  hone doctor model.onnx\n"

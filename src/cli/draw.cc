@@ -44,6 +44,7 @@ int run(DrawVerb& verb) {
 
 constexpr Verb<DrawVerb> kVerb{
     .name = "draw",
+    .task = VerbTask::look,
     .summary = "Draw a model's graph; one of thousands of nodes in blocks, as SVG",
     .examples = "  hone draw all-MiniLM-L6-v2 -o graph.svg\n  hone draw folder --inputs input_ids -o graph.dot",
     .run = run,

@@ -40,6 +40,7 @@ int run(EmbedVerb& verb) {
 }
 
 constexpr Verb<EmbedVerb> kVerb{.name = "embed",
+                                .task = VerbTask::use,
                                 .summary = "Embed texts with a sentence encoder",
                                 .examples =
                                     "  hone embed all-MiniLM-L6-v2 --text 'a sentence' -o e.npy\n  hone "

@@ -30,8 +30,8 @@ constexpr OptionField<EvaluateVerb> kOwn[] = {
 
 std::span<const OptionField<EvaluateVerb>> EvaluateVerb::fields() {
   static const auto all = joined_fields<EvaluateVerb>(
-      ModelsFlags::fields(), kData, EvaluationFlags::fields(""), kOwn, ResultFlags::report_fields(), RunFlags::fields(),
-      RunFlags::trust_fields(), RunFlags::compute_fields(), ResultFlags::fields());
+      ModelsFlags::fields().first(2), kData, EvaluationFlags::fields(""), kOwn, ResultFlags::report_fields(),
+      RunFlags::fields(), RunFlags::trust_fields(), RunFlags::compute_fields(), ResultFlags::fields());
   return all;
 }
 
@@ -56,6 +56,7 @@ int run(EvaluateVerb& verb) {
 
 constexpr Verb<EvaluateVerb> kVerb{
     .name = "evaluate",
+    .task = VerbTask::measure,
     .summary = "Judge models by what they answer to a data set: accuracy, F1, perplexity and others, with intervals",
     .examples =
         "  hone evaluate classifier --data reviews.csv --metric accuracy,f1\n"

@@ -28,9 +28,9 @@ constexpr OptionField<ExplainVerb> kOp[] = {
     flag("type", "With --op: of the result", &ExplainVerb::type, {.choices = result_types, .only_with = "op"})};
 
 std::span<const OptionField<ExplainVerb>> ExplainVerb::fields() {
-  static const auto all =
-      joined_fields<ExplainVerb>(kModel, ModelFlags::fields().subspan(1), ShapeFlags::fields(), DeviceFlags::fields(),
-                                 RunFlags::compute_fields(), RunFlags::plan_fields(), kOp, ResultFlags::fields());
+  static const auto all = joined_fields<ExplainVerb>(
+      kModel, ModelFlags::fields().subspan(1, 1), ModelFlags::model_format_field(), ShapeFlags::fields(),
+      DeviceFlags::fields(), RunFlags::compute_fields(), RunFlags::plan_fields(), kOp, ResultFlags::fields());
   return all;
 }
 
@@ -62,6 +62,7 @@ int run(ExplainVerb& verb) {
 
 constexpr Verb<ExplainVerb> kVerb{
     .name = "explain",
+    .task = VerbTask::look,
     .summary = "Show what would run and why: fusion groups, kernels, refused alternatives, layout changes, memory",
     .examples =
         "  hone explain resnet18.safetensors\n"

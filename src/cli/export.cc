@@ -43,6 +43,7 @@ int run(ExportVerb& verb) {
 
 constexpr Verb<ExportVerb> kVerb{
     .name = "export",
+    .task = VerbTask::use,
     .summary = "Write a model as ONNX, or as a folder with packed weights that other tools read",
     .examples =
         "  hone export all-MiniLM-L6-v2 -o model.onnx\n"

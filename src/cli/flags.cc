@@ -15,6 +15,7 @@
 #include "base/shell.h"
 #include "cli/option_flags.h"
 #include "device/registry.h"
+#include "importers/registry.h"
 #include "io/numpy.h"
 #include "ir/text.h"
 #include "passes/pass.h"
@@ -26,17 +27,28 @@ namespace hone {
 
 namespace {
 
+std::vector<std::string> importer_names() { return names_of(importers::all()); }
+
+constexpr const char* kFormatDoc = "What kind of files it is, where they do not tell";
+
+constexpr OptionField<ModelFlags> kModelFormat[] = {
+    flag("model-format", kFormatDoc, &ModelFlags::model_format, {.choices = importer_names})};
+constexpr OptionField<ModelsFlags> kModelsFormat[] = {
+    flag("model-format", kFormatDoc, &ModelsFlags::model_format, {.choices = importer_names})};
+
 constexpr OptionField<ModelFlags> kModel[] = {
     required_flag("model", "Hugging Face folder, .onnx file, or a file that hone wrote", &ModelFlags::model,
                   {.file = OptionFile::reads, .is_positional = true}),
     flag("inputs", "What the graph of a folder takes, e.g. input_ids,attention_mask,labels", &ModelFlags::inputs,
-         {.has_commas = true, .takes_several = true})};
+         {.has_commas = true, .takes_several = true}),
+    flag("format", kFormatDoc, &ModelFlags::model_format, {.choices = importer_names})};
 
 constexpr OptionField<ModelsFlags> kModels[] = {
     required_flag("model", "Folders or files; the first is what the others are compared with", &ModelsFlags::model,
                   {.file = OptionFile::reads, .is_positional = true}),
     flag("inputs", "What the graph of a folder takes, e.g. input_ids,attention_mask,labels", &ModelsFlags::inputs,
-         {.has_commas = true, .takes_several = true})};
+         {.has_commas = true, .takes_several = true}),
+    flag("format", kFormatDoc, &ModelsFlags::model_format, {.choices = importer_names})};
 
 constexpr OptionField<OutputFlags> kOutput[] = {required_flag("output", "File to write, .safetensors or .onnx",
                                                               &OutputFlags::output,
@@ -51,6 +63,17 @@ constexpr OptionField<ResultFlags> kReport[] = {
 
 std::span<const OptionField<ModelFlags>> ModelFlags::fields() { return kModel; }
 std::span<const OptionField<ModelsFlags>> ModelsFlags::fields() { return kModels; }
+std::span<const OptionField<ModelFlags>> ModelFlags::model_format_field() { return kModelFormat; }
+std::span<const OptionField<ModelsFlags>> ModelsFlags::model_format_field() { return kModelsFormat; }
+
+std::vector<Model> ModelsFlags::load() const {
+  std::vector<Model> models;
+  for (const std::string& path : model)
+    models.push_back(
+        load_model(path, std::filesystem::is_directory(path) ? inputs : std::vector<std::string>(), model_format));
+  return models;
+}
+
 std::span<const OptionField<OutputFlags>> OutputFlags::fields() { return kOutput; }
 std::span<const OptionField<ResultFlags>> ResultFlags::fields() { return kJson; }
 std::span<const OptionField<ResultFlags>> ResultFlags::report_fields() { return kReport; }

@@ -16,18 +16,24 @@
 
 namespace hone {
 
-// MODEL and what the graph takes.
+// MODEL, what the graph takes, and what kind of files it is (--format).
 struct ModelFlags {
   std::string model;
   std::vector<std::string> inputs;
-  LoadedModel load() const { return load_model(model, inputs); }
+  std::string model_format;
+  Model load() const { return load_model(model, inputs, model_format); }
   static std::span<const OptionField<ModelFlags>> fields();
+  // The last one as --model-format, for verbs whose --format is another.
+  static std::span<const OptionField<ModelFlags>> model_format_field();
 };
 
 // Several of them, in one run.
 struct ModelsFlags {
   std::vector<std::string> model, inputs;
+  std::string model_format;
+  std::vector<Model> load() const;
   static std::span<const OptionField<ModelsFlags>> fields();
+  static std::span<const OptionField<ModelsFlags>> model_format_field();
 };
 
 // A file to write.

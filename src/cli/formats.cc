@@ -24,6 +24,7 @@ int run(FormatsVerb& verb) {
 }
 
 constexpr Verb<FormatsVerb> kVerb{.name = "formats",
+                                  .task = VerbTask::formats,
                                   .summary = "List every number format with its cost, range and measured precision",
                                   .examples = "  hone formats\n  hone formats --json",
                                   .run = run};

@@ -19,6 +19,7 @@ int run(InfoVerb& verb) {
 
 constexpr Verb<InfoVerb> kVerb{
     .name = "info",
+    .task = VerbTask::look,
     .summary = "Show what is in a model: inputs, ops, parameters, formats, bytes, FLOP",
     .examples = "  hone info all-MiniLM-L6-v2\n  hone info small.safetensors --seq 64 --json",
     .run = run,

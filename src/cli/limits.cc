@@ -153,13 +153,21 @@ double bytes_at(const std::string& path) {
 
 }  // namespace
 
+std::vector<OptionInfo> LimitFlags::options() {
+  constexpr OptionField<LimitFlags> kLimits[] = {
+      flag("max-memory", "Refuse what needs more memory than this, e.g. 2GB (default: what the machine has free)",
+           &LimitFlags::memory, {.group = "Limits"}),
+      flag("timeout", "Give up after this time, e.g. 20, 20s, 500ms or 5min", &LimitFlags::time,
+           {.group = "Limits", .value = "TIME"})};
+  return describe_options(std::span<const OptionField<LimitFlags>>(kLimits));
+}
+
 void LimitFlags::add_to(CLI::App& app) {
-  app.add_option("--max-memory", memory,
-                 "Refuse what needs more memory than this, e.g. 2GB (default: what the machine has free)")
-      ->group("Limits");
-  app.add_option("--timeout", time, "Give up after this time, e.g. 20, 20s, 500ms or 5min")
-      ->check(CLI::Validator(expect_seconds, "TIME"))
-      ->group("Limits");
+  const std::vector<OptionInfo> all = options();
+  app.add_option("--max-memory", memory, all[0].doc)->group(all[0].traits.group);
+  app.add_option("--timeout", time, all[1].doc)
+      ->check(CLI::Validator(expect_seconds, all[1].traits.value))
+      ->group(all[1].traits.group);
 }
 
 void LimitFlags::start(const std::string& inspected) const {

@@ -6,6 +6,9 @@
 #include <CLI/CLI.hpp>
 #include <optional>
 #include <string>
+#include <vector>
+
+#include "base/option_tables.h"
 
 namespace hone {
 
@@ -14,7 +17,8 @@ int interrupted_code();
 bool lost_its_reader();  // SIGPIPE: what reads the output has enough, and nothing is to be said
 
 struct LimitFlags {
-  std::string memory, time;  // empty: not given
+  std::string memory, time;                  // empty: not given
+  static std::vector<OptionInfo> options();  // what each verb takes for them
   void add_to(CLI::App& app);
 
   // Starts what watches over the limits; called once, before the verb runs. `inspected`: the file that a verb only

@@ -94,6 +94,7 @@ constexpr const VerbDef* kActions[] = {&kInsertDef, &kFuseDef, &kGiveDef, &kTake
 
 extern constinit const VerbDef lora_verb_def{
     .name = "lora",
+    .task = VerbTask::train,
     .summary = "Put low-rank adapters into a model, fuse them, and exchange them with PEFT",
     .examples =
         "  hone lora insert all-MiniLM-L6-v2 --rule 'query|value' --rank 6 -o adapted.safetensors\n"

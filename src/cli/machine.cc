@@ -33,6 +33,7 @@ int run(MachineVerb& verb) {
 
 constexpr Verb<MachineVerb> kVerb{
     .name = "machine",
+    .task = VerbTask::measure,
     .summary =
         "Measure what this machine can reach: arithmetic, caches and memory, two threads; what profiles compare with",
     .examples = "  hone machine\n  hone machine --fresh --json\n  hone machine --device cuda",

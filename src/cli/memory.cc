@@ -19,7 +19,7 @@ constexpr OptionField<MemoryVerb> kOwn[] = {
     flag("skip", "Regular expression on names of weights that are kept (repeatable)", &MemoryVerb::skip)};
 
 std::span<const OptionField<MemoryVerb>> MemoryVerb::fields() {
-  static const auto all = joined_fields<MemoryVerb>(ModelFlags::fields(), kOwn, ResultFlags::report_fields(),
+  static const auto all = joined_fields<MemoryVerb>(ModelFlags::fields().first(2), kOwn, ResultFlags::report_fields(),
                                                     ShapeFlags::fields(), RunFlags::fields(), RunFlags::trust_fields(),
                                                     RunFlags::compute_fields(), ResultFlags::fields());
   return all;
@@ -42,6 +42,7 @@ int run(MemoryVerb& verb) {
 
 constexpr Verb<MemoryVerb> kVerb{
     .name = "memory",
+    .task = VerbTask::measure,
     .summary = "What packing saves of a model's memory, stored and running, and where the rest goes",
     .examples =
         "  hone build deberta-xlarge -o deberta.safetensors\n"

@@ -60,6 +60,7 @@ int run(OnnxTestVerb& verb) {
 }
 
 constexpr Verb<OnnxTestVerb> kVerb{.name = "onnx-test",
+                                   .task = VerbTask::measure,
                                    .summary = "Run ONNX test cases and count what is right, wrong and not supported",
                                    .examples =
                                        "  hone onnx-test /usr/share/libonnx-testdata/data/node\n"

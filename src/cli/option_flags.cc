@@ -14,8 +14,28 @@ std::string upper(std::string text) {
   return text;
 }
 
-// "INT in [1 - 1024]", "{f32,bf16}", "FILE".
-std::string type_text(const OptionInfo& field) {
+// "-o,--output", "MODEL"; of a flag that is on "--no-verify".
+std::string names_text(const OptionInfo& field) {
+  const bool is_on = field.kind == OptionKind::flag && field.default_text == "true";
+  const std::string name =
+      field.traits.is_positional ? upper(field.name) : fmt::format("--{}{}", is_on ? "no-" : "", field.name);
+  return field.traits.letter ? fmt::format("-{},{}", field.traits.letter, name) : name;
+}
+
+void add_flag(CLI::App& app, const OptionInfo& field, GivenOptions& given) {
+  const bool is_on = field.default_text == "true";
+  const auto note = [&given, key = std::string(field.name), value = std::string(is_on ? "false" : "true")] {
+    given[key] = {value};
+  };
+  CLI::Option* flag = app.add_flag_callback(names_text(field), note, (is_on ? "turn off that " : "") + field.doc);
+  if (*field.traits.group) flag->group(field.traits.group);
+  if (*field.traits.only_with) flag->needs(app.get_option("--" + std::string(field.traits.only_with)));
+}
+
+}  // namespace
+
+std::string value_text(const OptionInfo& field) {
+  if (field.kind == OptionKind::flag) return "";
   const OptionTraits& traits = field.traits;
   if (*traits.value) return traits.value;
   if (traits.choices) {
@@ -33,33 +53,22 @@ std::string type_text(const OptionInfo& field) {
   return to ? fmt::format("{} up to {:.15g}", type, traits.most) : type;
 }
 
-void add_flag(CLI::App& app, const OptionInfo& field, GivenOptions& given) {
-  const bool is_on = field.default_text == "true";
-  const auto note = [&given, key = std::string(field.name), value = std::string(is_on ? "false" : "true")] {
-    given[key] = {value};
-  };
-  std::string names = fmt::format("--{}{}", is_on ? "no-" : "", field.name);
-  if (field.traits.letter) names = fmt::format("-{},{}", field.traits.letter, names);
-  CLI::Option* flag = app.add_flag_callback(names, note, (is_on ? "turn off that " : "") + field.doc);
-  if (*field.traits.group) flag->group(field.traits.group);
-  if (*field.traits.only_with) flag->needs(app.get_option("--" + std::string(field.traits.only_with)));
+std::string option_text(const OptionInfo& field) {
+  const std::string value = value_text(field);
+  return names_text(field) + (value.empty() || field.traits.is_positional ? "" : " " + value);
 }
-
-}  // namespace
 
 void refuse_usage(const std::string& what) { throw CLI::ValidationError(what); }
 
 void add_field(CLI::App& app, const OptionInfo& field, const ValueFault& fault, GivenOptions& given) {
   const OptionTraits& traits = field.traits;
   if (field.kind == OptionKind::flag) return add_flag(app, field, given);
-  std::string names = traits.is_positional ? upper(field.name) : fmt::format("--{}", field.name);
-  if (traits.letter) names = fmt::format("-{},{}", traits.letter, names);
-  CLI::Option* option = app.add_option(names, given[field.name], field.doc);
+  CLI::Option* option = app.add_option(names_text(field), given[field.name], field.doc);
   if (field.kind != OptionKind::list) option->expected(1)->allow_extra_args(false);
   else if (traits.has_commas) option->delimiter(',');
   if (field.kind == OptionKind::list && !traits.takes_several && !traits.is_positional) option->allow_extra_args(false);
   if (traits.last_counts) option->multi_option_policy(CLI::MultiOptionPolicy::TakeLast);
-  option->type_name(type_text(field));
+  option->type_name(value_text(field));
   if (!field.default_text.empty()) option->default_str(field.default_text);
   if (field.required && traits.is_flag_only) option->required();  // else a file may have it
   if (fault) option->check(CLI::Validator(fault, ""));

@@ -21,6 +21,10 @@ using GivenOptions = std::map<std::string, std::vector<std::string>>;
 // Why a text is no value of the field; empty: it is one.
 using ValueFault = std::function<std::string(const std::string& text)>;
 
+// What stands for its value in help: "INT in [1 - 1024]", "{f32,bf16}", "FILE"; of a flag nothing.
+std::string value_text(const OptionInfo& field);
+std::string option_text(const OptionInfo& field);  // "--to FORMAT", "-o,--output FILE", "MODEL", "--no-verify"
+
 void add_field(CLI::App& app, const OptionInfo& field, const ValueFault& fault, GivenOptions& given);
 
 // Whether an empty text is the same as none: --device "".

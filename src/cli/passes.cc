@@ -12,6 +12,7 @@ int run(ResultFlags& verb) {
 }
 
 constexpr Verb<ResultFlags> kVerb{.name = "passes",
+                                  .task = VerbTask::formats,
                                   .summary = "List every pass and its options",
                                   .examples = "  hone passes\n  hone passes --json",
                                   .run = run};

@@ -66,6 +66,7 @@ int run(PrintVerb& verb) {
 
 constexpr Verb<PrintVerb> kVerb{
     .name = "print",
+    .task = VerbTask::look,
     .summary = "Print a model's graph as text",
     .examples =
         "  hone print all-MiniLM-L6-v2\n"

@@ -18,8 +18,9 @@ constexpr OptionField<ProbeVerb> kOwn[] = {
     flag("text", "Embed this text instead of running on made-up inputs", &ProbeVerb::text)};
 
 std::span<const OptionField<ProbeVerb>> ProbeVerb::fields() {
-  static const auto all = joined_fields<ProbeVerb>(ModelFlags::fields(), ShapeFlags::fields(), RunFlags::fields(),
-                                                   RunFlags::trust_fields(), RunFlags::compute_fields(), kOwn);
+  static const auto all =
+      joined_fields<ProbeVerb>(ModelFlags::fields().first(2), ShapeFlags::fields(), RunFlags::fields(),
+                               RunFlags::trust_fields(), RunFlags::compute_fields(), kOwn);
   return all;
 }
 
@@ -40,6 +41,7 @@ int run(ProbeVerb& verb) {
 
 constexpr Verb<ProbeVerb> kVerb{
     .name = "probe",
+    .task = VerbTask::measure,
     .summary = "Measure one process: loading, compiling, first result, memory (what bench starts)",
     .examples = "  hone probe all-MiniLM-L6-v2 --seq 128\n  hone probe small.safetensors --text 'a sentence'",
     .run = run};

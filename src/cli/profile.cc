@@ -27,7 +27,7 @@ constexpr OptionField<ProfileVerb> kOwn[] = {
 
 std::span<const OptionField<ProfileVerb>> ProfileVerb::fields() {
   static const auto all = joined_fields<ProfileVerb>(
-      kModels, ModelsFlags::fields().subspan(1), ShapeFlags::fields(), RunFlags::fields(), RunFlags::trust_fields(),
+      kModels, ModelsFlags::fields().subspan(1, 1), ShapeFlags::fields(), RunFlags::fields(), RunFlags::trust_fields(),
       RunFlags::compute_fields(), GivenFlags::fields(), SeedFlags::fields(), kOwn, ResultFlags::report_fields(),
       CheckFiniteFlags::fields(), ResultFlags::fields());
   return all;
@@ -58,6 +58,7 @@ int run(ProfileVerb& verb) {
 
 constexpr Verb<ProfileVerb> kVerb{
     .name = "profile",
+    .task = VerbTask::measure,
     .summary = "Show where a model's time goes, step by step, against what this machine can do, and why not faster",
     .examples =
         "  hone profile all-MiniLM-L6-v2 --seq 128\n"

@@ -28,9 +28,12 @@ namespace {
 constexpr int kBadInput = 1, kUsage = 2, kBug = 70;
 
 LimitFlags limits;
+ProgramVerbs of_this_program{};
+CLI::App* app_of_this_program = nullptr;  // while it runs
 
 void add_verb(CLI::App& app, const VerbDef& verb, int& code) {
   CLI::App* command = app.add_subcommand(verb.name, verb.summary);
+  if (!app.get_parent()) command->group(kVerbTasks[static_cast<size_t>(verb.task)]);
   const std::string notes = verb.notes ? verb.notes() + "\n" : "";
   if (*verb.examples) command->footer(notes + "Examples:\n" + verb.examples);
   limits.add_to(*command);
@@ -76,6 +79,23 @@ int usage(const CLI::App& app, const CLI::ParseError& error) {
 
 }  // namespace
 
+ProgramVerbs this_programs_verbs() { return of_this_program; }
+
+std::string help_text(std::span<const std::string> words) {
+  CLI::App* app = app_of_this_program;
+  std::string before = words.empty() ? of_this_program.name : "";
+  std::span<const VerbDef* const> verbs = of_this_program.verbs;
+  for (const std::string& word : words) {
+    const VerbDef* verb = find_def(verbs, word);
+    if (!verb) fail("no verb {}{}", word, did_you_mean(word, names_of(verbs)));
+    before += (before.empty() ? "" : " ") + app->get_name();
+    app = app->get_subcommand(word), verbs = verb->actions;
+  }
+  // CLI::App::help is that of the verb that was given: help itself.
+  return app->get_formatter()->make_help(app, before + (words.empty() ? "" : " " + app->get_name()),
+                                         CLI::AppFormatMode::Normal);
+}
+
 int run_program(const char* name, std::span<const VerbDef* const> verbs, int argc, char** argv) {
   CLI::App app{"hone: a trained model in; a smaller, faster model out, honestly measured.", name};
   app.require_subcommand(1);
@@ -88,7 +108,10 @@ int run_program(const char* name, std::span<const VerbDef* const> verbs, int arg
     const std::string shown = printable_message(text);
     std::fprintf(stderr, "%s%s\n", level == LogLevel::warning ? "warning: " : "", shown.c_str());
   });
-  for (const VerbDef* verb : verbs) add_verb(app, *verb, code);
+  of_this_program = {name, verbs}, app_of_this_program = &app;
+  for (size_t task = 0; task < std::size(kVerbTasks); ++task)
+    for (const VerbDef* verb : verbs)
+      if (static_cast<size_t>(verb->task) == task) add_verb(app, *verb, code);
   try {
     app.parse(argc, argv);
     if (std::fflush(stdout) != 0) fail("standard output: writing failed");

@@ -52,6 +52,7 @@ int run(PruneVerb& verb) {
 
 constexpr Verb<PruneVerb> kVerb{
     .name = "prune",
+    .task = VerbTask::compress,
     .summary = "Take out the weights, channels, heads or layers that are worth least",
     .examples =
         "  hone prune all-MiniLM-L6-v2 --sparsity 0.5 --store sparse --seconds 10 -o sparse.safetensors\n"

@@ -27,6 +27,7 @@ int run(QuantizeVerb& verb) {
 
 constexpr Verb<QuantizeVerb> kVerb{
     .name = "quantize",
+    .task = VerbTask::compress,
     .summary = "Write a model with its weights in other number formats",
     .examples =
         "  hone quantize all-MiniLM-L6-v2 --to mxint8 -o small.safetensors\n"

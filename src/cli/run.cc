@@ -127,6 +127,7 @@ int run(RunVerb& verb) {
 
 constexpr Verb<RunVerb> kVerb{
     .name = "run",
+    .task = VerbTask::use,
     .summary =
         "Run a model once, on given inputs, on texts, images, sounds, or made-up data; --profile shows where the time "
         "goes",

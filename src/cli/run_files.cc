@@ -9,6 +9,7 @@
 #include "base/error.h"
 #include "base/inputs.h"
 #include "cli/flags.h"
+#include "exporters/registry.h"
 
 namespace hone {
 namespace fs = std::filesystem;
@@ -57,7 +58,8 @@ RunFiles& RunFiles::reads_pairs(std::string_view flag, const std::vector<std::st
 RunFiles& RunFiles::writes(std::string_view flag, const std::string& path) {
   if (path.empty()) return *this;
   outputs_.emplace_back(flag, path);
-  if (path.ends_with(".onnx")) outputs_.emplace_back(flag, path + ".data");  // of a large model
+  for (const ExporterDef* exporter : exporters::all())
+    if (*exporter->beside && path.ends_with(exporter->ending)) outputs_.emplace_back(flag, path + exporter->beside);
   return *this;
 }
 

@@ -125,6 +125,7 @@ int run(SearchVerb& verb) {
 
 constexpr Verb<SearchVerb> kVerb{
     .name = "search",
+    .task = VerbTask::train,
     .summary = "Search architectures, training, pruning and number formats by studies that can be gone on with",
     .examples =
         "  hone search cnn.safetensors --data images --space formats.toml --objective accuracy,bits --trials 50 "

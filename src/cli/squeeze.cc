@@ -34,7 +34,7 @@ constexpr OptionField<SqueezeVerb> kDrop[] = {
 
 std::span<const OptionField<SqueezeVerb>> SqueezeVerb::fields() {
   static const auto all = joined_fields<SqueezeVerb>(
-      ModelFlags::fields(), OutputFlags::fields(), ResultFlags::report_fields(), QuantizeFlags::fields(),
+      ModelFlags::fields().first(2), OutputFlags::fields(), ResultFlags::report_fields(), QuantizeFlags::fields(),
       GivenFlags::fields(), TextFlags::fields(), EvaluationFlags::data_fields(), EvaluationFlags::fields("data-"),
       kDrop, ShapeFlags::fields(), RunFlags::fields(), RunFlags::trust_fields(), SecondsFlags::fields(),
       SeedFlags::fields(), ResultFlags::fields());
@@ -70,6 +70,7 @@ int run(SqueezeVerb& verb) {
 
 constexpr Verb<SqueezeVerb> kVerb{
     .name = "squeeze",
+    .task = VerbTask::compress,
     .summary = "Quantize a model, then measure the written file against the original: size, memory, speed, outputs",
     .examples =
         "  hone squeeze all-MiniLM-L6-v2 --to mxint8 -o small.safetensors --report small.html\n"

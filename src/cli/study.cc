@@ -75,6 +75,7 @@ int run(StudyVerb& verb) {
 
 constexpr Verb<StudyVerb> kVerb{
     .name = "study",
+    .task = VerbTask::train,
     .summary = "Studies of searches, of hone or Optuna: list, show, best, export, compare, delete",
     .examples =
         "  hone study list study.db\n"

@@ -50,8 +50,8 @@ constexpr OptionField<SweepVerb> kOwn[] = {
 
 std::span<const OptionField<SweepVerb>> SweepVerb::fields() {
   static const auto all = joined_fields<SweepVerb>(
-      ModelFlags::fields(), kAsked, kData, EvaluationFlags::choice_fields("data-"), kOwn, QuantizeFlags::fields(),
-      RunFlags::fields(), RunFlags::trust_fields(), ResultFlags::fields());
+      ModelFlags::fields().first(2), kAsked, kData, EvaluationFlags::choice_fields("data-"), kOwn,
+      QuantizeFlags::fields(), RunFlags::fields(), RunFlags::trust_fields(), ResultFlags::fields());
   return all;
 }
 
@@ -128,6 +128,7 @@ int run(SweepVerb& verb) {
 
 constexpr Verb<SweepVerb> kVerb{
     .name = "sweep",
+    .task = VerbTask::compress,
     .summary = "A model in many number formats, or pruned in many ways, one after the other: table and curves",
     .examples =
         "  hone sweep all-MiniLM-L6-v2 --formats 'int{4..32}.f{2,4,8}' --data texts.txt -o sweep\n"

@@ -9,6 +9,7 @@
 #include "cli/flags.h"
 #include "cli/terminal_progress.h"
 #include "cli/verb.h"
+#include "exporters/exporter.h"
 #include "views/train.h"
 
 namespace hone {
@@ -48,8 +49,7 @@ void read_config(TrainVerb& verb) { read_train_config(verb.config, verb, verb, v
 
 LoadedModel opened(const TrainVerb& verb) {
   check_training(verb);
-  if (!verb.output.ends_with(".safetensors") && !verb.output.ends_with(".onnx"))
-    fail("{}: the output's name must end in .safetensors or .onnx", verb.output);
+  exporter_for(verb.output);  // a name that says no format is refused before the work
   LoadedModel model = load_model(verb.model, verb.inputs);
   refuse_source_as_output(verb.output, model);
   return model;
@@ -103,6 +103,7 @@ int run(TrainVerb& verb) {
 
 constexpr Verb<TrainVerb> kVerb{
     .name = "train",
+    .task = VerbTask::train,
     .summary = "Train a model on data, with checkpoints and logs, and write it",
     .examples =
         "  hone train all-MiniLM-L6-v2 --data reviews.csv --validation-fraction 0.1 -o reviews.safetensors\n"

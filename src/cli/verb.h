@@ -3,7 +3,7 @@
 //   struct InfoVerb : ModelOptions, ShapeFlags, OutputFlags {
 //     static std::span<const OptionField<InfoVerb>> fields();
 //   };
-//   constexpr Verb<InfoVerb> verb{.name = "info", .summary = …, .examples = …, .run = run};
+//   constexpr Verb<InfoVerb> verb{.name = "info", .task = VerbTask::look, .summary = …, .examples = …, .run = run};
 //   extern constinit const VerbDef info_verb_def = verb_def<verb>();
 //
 // A member `given` gets the words that were given, by the names of their options.
@@ -12,6 +12,7 @@
 #include <string>
 #include <type_traits>
 
+#include "cli/code_cache.h"
 #include "cli/option_flags.h"
 #include "cli/registry.h"
 #include "cli/run_files.h"
@@ -20,7 +21,9 @@ namespace hone {
 
 template <class Options>
 struct Verb {
-  const char *name, *summary, *examples = "";
+  const char* name;
+  VerbTask task = VerbTask::other;
+  const char *summary, *examples = "";
   int (*run)(Options& options);                     // the exit code
   void (*read_config)(Options& options) = nullptr;  // of the file that --config names: what flags leave as it is
   std::string (*notes)() = nullptr;                 // between the options and the examples of its help
@@ -48,6 +51,7 @@ template <const auto& kVerb>
 constexpr VerbDef verb_def() {
   using Options = typename std::remove_cvref_t<decltype(kVerb)>::OptionsType;
   return {.name = kVerb.name,
+          .task = kVerb.task,
           .summary = kVerb.summary,
           .examples = kVerb.examples,
           .notes = kVerb.notes,
@@ -63,6 +67,8 @@ constexpr VerbDef verb_def() {
                   }
                 set_fields(Options::fields(), options, given);
                 if constexpr (requires { options.given = given; }) options.given = given;
+                if constexpr (requires { choose_code_cache(options.cache, options.no_cache); })
+                  choose_code_cache(options.cache, options.no_cache);
                 return kVerb.run(options);
               },
           .inspects = kVerb.inspects};

@@ -146,9 +146,7 @@ bool HfWeights::has(const std::string& name) const {
 }
 
 const WeightLayoutDef* HfWeights::layout_of(const std::string& name) const {
-  for (const WeightLayoutDef* layout : weight_layouts())
-    if (places_.contains(layout->key(name))) return layout;
-  return nullptr;
+  return weight_layout_of(name, [this](const std::string& part) { return places_.contains(part); });
 }
 
 std::optional<Tensor> HfWeights::find(const std::string& name) {

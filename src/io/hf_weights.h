@@ -9,7 +9,8 @@
 #include <vector>
 
 #include "base/json.h"
-#include "io/weight_layouts.h"
+#include "io/safetensors.h"
+#include "io/weight_layouts/weight_layout.h"
 
 namespace hone {
 
@@ -31,7 +32,7 @@ class HfWeights {
   // The tensor a builder asks for, in the dtype of the file, f64 as f32; marks it as used. Names are also tried with
   // and without the prefix in front ("bert."), and with gamma and beta for weight and bias, as older files have them. A
   // missing tensor or another shape is recorded and answered with zeros, so that one run of a builder finds all of
-  // them; check_complete() tells. A weight in one of weight_layouts() is a packed tensor.
+  // them; check_complete() tells. A weight in one of the weight layouts is a packed tensor.
   Tensor tensor(const std::string& name, const std::vector<int64_t>& shape);
 
   // What builders asked for, and under which name it was found where that is another.

@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "base/mapped_file.h"
-#include "ir/tensor.h"
+#include "ir/named_tensor.h"
 
 namespace hone {
 
@@ -45,11 +45,6 @@ class SafetensorsFile {
   std::vector<SafetensorsEntry> entries_;
   std::unordered_map<std::string_view, size_t> index_;  // views of the entries' names
   size_t buffer_ = 0;                                   // where the buffer starts in the file
-};
-
-struct NamedTensor {
-  std::string name;
-  Tensor tensor;  // plain numbers: neither packed nor strings
 };
 
 // Writes atomically (base/atomic_file.h), tensors by descending alignment, then name, as the reference writer does.

@@ -11,7 +11,7 @@
 #include "base/hash.h"
 #include "base/json.h"
 #include "data/splits.h"
-#include "jobs/class_names.h"
+#include "importers/class_names.h"
 
 namespace hone {
 namespace {

@@ -26,7 +26,8 @@ LoadedModel dequantize_model(const DequantizeOptions& options) {
   if (is_plain_float(options.format) || is_fake_only(options.format))
     fail("--format {}: it has no codes; accepted: packed formats (hone formats), e.g. mxint8", name);
   plane_bytes(options.format, options.shape);  // refuses shapes that have none
-  LoadedModel model{.path = "dequantize", .name = "dequantize"};
+  LoadedModel model;
+  model.path = model.name = "dequantize";
   Graph& g = model.graph;
   g.name = "dequantize";
   const ValueId codes = g.add_input(

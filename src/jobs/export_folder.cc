@@ -17,10 +17,11 @@
 #include "base/stop.h"
 #include "base/temporary.h"
 #include "data/image_processor.h"
+#include "io/safetensors.h"
 #include "io/tokenizer_files.h"
-#include "io/weight_layouts.h"
+#include "io/weight_layouts/weight_layout.h"
 #include "ir/bodies.h"
-#include "jobs/preprocessors.h"
+#include "importers/preprocessors.h"
 #include "jobs/text_inputs.h"
 #include "measure/environment.h"
 

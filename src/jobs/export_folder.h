@@ -1,5 +1,5 @@
 // hone export --layout: a model as a Hugging Face folder whose packed weights lie as another tool stores them
-// (io/weight_layouts.h).
+// (io/weight_layouts/).
 #pragma once
 
 #include <string>

@@ -127,7 +127,7 @@ Account account_of(const MemoryOptions& options, const LoadedModel& source, cons
     const QuantizedModel model = quantize_model(source, variant.options, std::nullopt);
     add_tensors(account, model);
     if (account.packed_before == 0) fail("{}: nothing in it is packed as {}", source.path, variant.title);
-    write_scratch_model(file, model.graph, source);
+    write_scratch_model(file, model.graph, source.files);
   }
   account.run = probed(options, file, folder.path() + "/cache");
   std::filesystem::remove(file);

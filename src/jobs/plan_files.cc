@@ -1,8 +1,5 @@
 #include "jobs/plan_files.h"
 
-#include "io/artefact_size.h"
-#include "io/onnx/export_model.h"
-#include "io/onnx/export_size.h"
 #include "jobs/save_model.h"
 #include "ops/calls/arithmetic.h"
 
@@ -41,11 +38,11 @@ QuantizeOptions PlanFiles::plan(std::span<const int> chosen) const {
 }
 
 int64_t PlanFiles::bytes_of(const Graph& graph, const std::map<std::string, std::string>& carried) const {
-  if (target_ == "safetensors") return artefact_bytes(graph, carried);
-  const Graph whole = with_tokenizer(graph, carried);
-  if (const std::optional<int64_t> bytes = onnx_bytes(whole)) return *bytes;
-  const ScratchFolder folder;  // two files
-  return export_onnx(whole, folder.path() + "/size.onnx").bytes;
+  const ExporterDef& exporter = exporter_for("plan." + target_);
+  if (const std::optional<int64_t> bytes = exporter.bytes ? exporter.bytes(graph, carried) : std::nullopt)
+    return *bytes;
+  const ScratchFolder folder;
+  return write_scratch_model(folder.path() + "/size." + target_, graph, carried);
 }
 
 double PlanFiles::cost(size_t tensor, int format) const {
@@ -70,7 +67,7 @@ int64_t PlanFiles::bytes(std::span<const int> chosen) {
 PlanFiles::Written PlanFiles::write(std::span<const int> chosen) {
   Written written{.path = folder_.path() + "/plan." + target_};
   const QuantizedModel model = quantize_model(study_.model, plan(chosen), compute_, study_.data.calibration);
-  written.bytes = write_scratch_model(written.path, model.graph, study_.model);
+  written.bytes = write_scratch_model(written.path, model.graph, study_.model.files);
   return written;
 }
 

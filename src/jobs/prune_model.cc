@@ -135,13 +135,12 @@ class Pruner {
       fail("{} go at once; leave the schedule out, and train after it by --train-config", options_.prune.structure);
     if (!options_.train_config.empty() && options_.data.file.empty())
       fail("there is nothing to train on; give --data FILE");
-    if (!options_.output.ends_with(".safetensors") && !options_.output.ends_with(".onnx"))
-      fail("{}: the output's name must end in .safetensors or .onnx", options_.output);
+    const ExporterDef& exporter = exporter_for(options_.output);  // also refuses names that say no format
     const std::vector<std::string> stores{"whole", kSparse};
     if (!std::ranges::count(stores, options_.store))
       fail("store is \"{}\"; accepted: {}{}", options_.store, fmt::join(stores, ", "),
            did_you_mean(options_.store, stores));
-    if (is_sparse() && !options_.output.ends_with(".safetensors"))
+    if (is_sparse() && !exporter.has_sparse_storage)
       fail("{}: a bitmap and values are stored in .safetensors; ONNX has all elements", options_.output);
   }
 

@@ -180,8 +180,6 @@ SessionOptions RunFlags::session_options() const {
   options.no_fallback = no_fallback;
   options.model_code = trust_code;
   options.threads = static_cast<int>(threads);
-  // What opens sessions of its own, such as the check of a written file, follows by the variable.
-  if (no_cache || !cache.empty()) setenv("HONE_CACHE", no_cache ? "" : cache.c_str(), 1);
   if (!no_cache) options.cache_folder = cache.empty() ? default_cache_folder() : std::optional(cache);
   options.pipeline.disabled = no_pass;
   options.pipeline.verify = verify;

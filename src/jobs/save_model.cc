@@ -1,62 +1,53 @@
 #include "jobs/save_model.h"
 
-#include <algorithm>
 #include <filesystem>
 
 #include "base/error.h"
+#include "base/registry.h"
 #include "base/staged_files.h"
 #include "base/text.h"
-#include "io/artefact.h"
+#include "exporters/registry.h"
 #include "io/tokenizer_files.h"
-#include "ir/row_keys.h"
 #include "jobs/finite_weights.h"
 #include "jobs/verify_written.h"
-#include "tokenizers/tokenizer_def.h"
 
 namespace hone {
 namespace {
 
 namespace fs = std::filesystem;
 
-constexpr const char* kConfigFile = "config.json";  // of a family of models, which ONNX needs not
-
-// `write` writes and verifies at the path that it is given. Its errors name the place that the file is for.
-template <class F>
-SavedModel saved(const std::string& path, const F& write) {
-  StagedFiles files(path);
-  SavedModel result;
-  try {
-    result = write(files.staged());
-    files.commit();
-  } catch (const Error& error) {
-    throw Error(files.in_place(error.what()));
-  }
-  result.check = files.in_place(result.check);
-  for (std::string& file : result.files) {
-    file = files.in_place(file);
-    result.bytes += static_cast<int64_t>(fs::file_size(file));
-  }
-  return result;
+const ExporterDef& exporter_called(const char* name) {
+  const ExporterDef* def = find_def(exporters::all(), name);
+  CHECK(def, "no exporter {}", name);
+  return *def;
 }
 
-// What ONNX's types cost: codes in 4, 8 or 16 bits and scales in f32 may take more than they do in hone's own file.
-std::vector<std::string> costs_of(const OnnxExport& onnx) {
-  constexpr double kWorthSaying = 1.1;
-  std::vector<std::string> notes;
-  for (const ExportedFormat& format : onnx.formats) {
-    if (const double growth = static_cast<double>(format.bytes) / static_cast<double>(format.packed_bytes);
-        growth > kWorthSaying)
-      notes.push_back(fmt::format("{} takes {:.1f} times the bytes in ONNX ({}): {} against {} as .safetensors",
-                                  format.format, growth, format.written, human_bytes(static_cast<double>(format.bytes)),
-                                  human_bytes(static_cast<double>(format.packed_bytes))));
-    // ONNX Runtime 1.32 has no DequantizeLinear of this type, and of the runtimes in wide use it reads the most.
-    if (format.written.starts_with("float4e2m1"))
-      notes.push_back(
-          fmt::format("{} is written as FLOAT4E2M1, which ONNX Runtime (1.32) does not load yet; int4.g32 and fp8_e4m3 "
-                      "it does",
-                      format.format));
+int64_t bytes_of(const std::vector<std::string>& files) {
+  int64_t bytes = 0;
+  for (const std::string& file : files) bytes += static_cast<int64_t>(fs::file_size(file));
+  return bytes;
+}
+
+// Errors name the place that the file is for.
+SavedModel save_by(const ExporterDef& exporter, const std::string& path, const Graph& graph, const NamedFiles& files,
+                   const ExportOptions& options) {
+  StagedFiles staged(path);
+  SavedModel saved;
+  try {
+    WrittenModel written = exporter.write(staged.staged(), graph, files, options);
+    saved = {.files = std::move(written.files),
+             .onnx = std::move(written.onnx),
+             .check = verify_written(exporter, staged.staged(), graph, files),
+             .notes = std::move(written.notes)};
+    staged.commit();
+  } catch (const Error& error) {
+    throw Error(staged.in_place(error.what()));
   }
-  return notes;
+  saved.check = staged.in_place(saved.check);
+  for (std::string& file : saved.files) file = staged.in_place(file);
+  for (std::string& file : saved.onnx.files) file = staged.in_place(file);
+  saved.bytes = bytes_of(saved.files);
+  return saved;
 }
 
 }  // namespace
@@ -68,42 +59,22 @@ void refuse_source_as_output(const std::string& path, const LoadedModel& source)
   }
 }
 
-// Its vocab.txt is not read as those of other classes are.
-bool is_mpnet(const std::map<std::string, std::string>& files, const std::string& source) {
-  return read_tokenizer_settings(files, source).tokenizer_class == "MPNetTokenizer";
-}
-
-// Metadata of ONNX is text, and config.json stays behind, which may name the class of older files of a tokenizer: those
-// go as the tokenizer.json that they stand for.
-Graph with_tokenizer(Graph graph, const std::map<std::string, std::string>& files) {
-  const bool is_older = has_tokenizer(files) && !files.contains(kTokenizerJson) &&
-                        (!files.contains(kVocabTxt) || is_mpnet(files, graph.name));
-  const auto is_vocabulary = [](const std::string& name) {
-    return std::ranges::any_of(kTokenizerSets,
-                               [&](const auto& set) { return name == set[0] || (set[1] && name == set[1]); });
-  };
-  for (const auto& [name, content] : files)
-    if (name != kConfigFile && !(is_older && is_vocabulary(name))) graph.metadata[kCarriedFile + name] = content;
-  if (is_older) graph.metadata[std::string(kCarriedFile) + kTokenizerJson] = tokenizer_json_of(files, graph.name);
-  return graph;
-}
-
-int64_t write_scratch_model(const std::string& path, const Graph& graph, const LoadedModel& source) {
-  if (path.ends_with(".onnx")) return export_onnx(with_tokenizer(graph, source.files), path).bytes;
-  save_artefact(path, graph, source.files);
-  return static_cast<int64_t>(fs::file_size(path));
+int64_t write_scratch_model(const std::string& path, const Graph& graph,
+                            const std::map<std::string, std::string>& files) {
+  return bytes_of(exporter_for(path).write(path, graph, files, {}).files);
 }
 
 std::string size_finding(const std::string& path, const SavedModel& saved, const LoadedModel& source) {
+  const ExporterDef& exporter = exporter_for(path);
+  const bool is_folder = source.is_folder();
   int64_t original = source.file_bytes;
-  const bool carries = fs::is_directory(source.path);
   for (const auto& [name, content] : source.files)
-    if (carries && (name != kConfigFile || !path.ends_with(".onnx"))) original += static_cast<int64_t>(content.size());
+    if (is_folder && exporter.carries(name)) original += static_cast<int64_t>(content.size());
   return fmt::format("{}: {}, {:.1f} % of {}'s {} (whole files, {}what is not packed included)", path,
                      human_bytes(static_cast<double>(saved.bytes)),
                      100.0 * static_cast<double>(saved.bytes) / static_cast<double>(original), source.name,
                      human_bytes(static_cast<double>(original)),
-                     carries && has_tokenizer(source.files) ? "the tokenizer and " : "");
+                     is_folder && has_tokenizer(source.files) ? "the tokenizer and " : "");
 }
 
 void add_check(Record& record, const std::string& path, const SavedModel& saved) {
@@ -111,34 +82,26 @@ void add_check(Record& record, const std::string& path, const SavedModel& saved)
   record.findings.insert(record.findings.end(), saved.notes.begin(), saved.notes.end());
 }
 
+SavedModel save_with_files(const std::string& path, const Graph& graph, const std::map<std::string, std::string>& files,
+                           const ExportOptions& options) {
+  return save_by(exporter_for(path), path, graph, files, options);
+}
+
 SavedModel save_as_artefact(const std::string& path, const Graph& graph,
                             const std::map<std::string, std::string>& files) {
-  return saved(path, [&](const std::string& staged) {
-    save_artefact(staged, graph, files);
-    return SavedModel{.files = {staged}, .onnx = {}, .check = verify_artefact(staged, graph, files), .notes = {}};
-  });
+  return save_by(exporter_called("package"), path, graph, files, {});
 }
 
 SavedModel save_as_onnx(const std::string& path, const Graph& graph, const OnnxExportOptions& options) {
-  return saved(path, [&](const std::string& staged) {
-    SavedModel result{.files = {}, .onnx = export_onnx(graph, staged, options), .check = {}, .notes = {}};
-    result.files = result.onnx.files;
-    result.notes = costs_of(result.onnx);
-    result.check = verify_onnx(staged, graph);
-    return result;
-  });
+  return save_by(exporter_called("onnx"), path, graph, {}, {.onnx = options});
 }
 
 SavedModel save_model(const std::string& path, const Graph& graph, const LoadedModel& source,
                       const OnnxExportOptions& onnx) {
   require_finite_weights(graph, source.graph);
-  if (path.ends_with(".onnx")) {
-    refuse_source_as_output(path, source);
-    return save_as_onnx(path, with_tokenizer(graph, source.files), onnx);
-  }
-  if (!path.ends_with(".safetensors")) fail("{}: the output's name must end in .safetensors or .onnx", path);
-  if (fs::is_directory(source.path)) refuse_source_as_output(path, source);
-  return save_as_artefact(path, graph, source.files);
+  const ExporterDef& exporter = exporter_for(path);
+  if (!exporter.may_replace_source || source.importer != exporter.name) refuse_source_as_output(path, source);
+  return save_by(exporter, path, graph, source.files, {.onnx = onnx});
 }
 
 }  // namespace hone

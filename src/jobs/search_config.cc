@@ -7,6 +7,7 @@
 
 #include "base/error.h"
 #include "base/text.h"
+#include "importers/importer.h"
 #include "io/toml.h"
 
 namespace hone {
@@ -105,8 +106,7 @@ void read_fixed(const Json& tree, SearchStudy& study) {
 
 // What is a file's name and no name of hone build.
 bool is_path(const std::string& model) {
-  return model.find('/') != model.npos || model.ends_with(".json") || model.ends_with(".safetensors") ||
-         model.ends_with(".onnx");
+  return model.find('/') != model.npos || model.ends_with(".json") || has_model_ending(model);
 }
 
 // `source` is a configuration, which may say of itself what makes the file, a study of one, or the command line.

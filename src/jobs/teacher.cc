@@ -7,7 +7,7 @@
 #include <fmt/ranges.h>
 
 #include "base/error.h"
-#include "jobs/class_names.h"
+#include "importers/class_names.h"
 #include "jobs/image_inputs.h"
 #include "jobs/text_inputs.h"
 #include "passes/pipelines.h"

@@ -9,7 +9,7 @@
 #include "base/text.h"
 #include "base/text.h"
 #include "data/reader.h"
-#include "jobs/class_names.h"
+#include "importers/class_names.h"
 #include "train/loss.h"
 
 namespace hone {

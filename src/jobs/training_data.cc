@@ -10,7 +10,7 @@
 #include "base/json.h"
 #include "base/text.h"
 #include "ir/row_keys.h"
-#include "jobs/class_names.h"
+#include "importers/class_names.h"
 #include "jobs/image_inputs.h"
 #include "jobs/text_inputs.h"
 #include "train/train_graph.h"

@@ -11,7 +11,6 @@
 #include "base/text.h"
 #include "base/threads.h"
 #include "io/artefact.h"
-#include "io/onnx/import_model.h"
 #include "ir/bodies.h"
 #include "ir/flops.h"
 #include "ir/text.h"
@@ -245,11 +244,8 @@ std::string close_run(const std::string& path, const Graph& written, const Graph
   return fmt::format("a short run differs by {:.1e} of the largest output (allowed: {:.1e})", worst, allowed);
 }
 
-}  // namespace
-
-std::string verify_artefact(const std::string& path, const Graph& written,
-                            const std::map<std::string, std::string>& files) {
-  const Artefact read = load_artefact(path);
+std::string verify_exact(const std::string& path, const Graph& written, const std::map<std::string, std::string>& files,
+                         const ReopenedModel& read) {
   const Graph stored = as_stored(written, path), again = as_stored(read.graph, path);
   constexpr PrintOptions kNamesOnly{.max_inline_elements = 0};
   if (print(stored, kNamesOnly) != print(again, kNamesOnly)) differs(path, "its graph is another");
@@ -259,18 +255,26 @@ std::string verify_artefact(const std::string& path, const Graph& written,
                      same_run(path, read.graph, tried(written)));
 }
 
-std::string verify_onnx(const std::string& path, const Graph& written) {
-  OnnxImport import = import_onnx(path);
-  Graph read = std::move(import.graph);
-  const Compared constants = same_decoded_constants(path, written, run_pass(read, "recognise_packed"));
+std::string verify_numbers(const std::string& path, const Graph& written, const ReopenedModel& read) {
+  const Compared constants = same_decoded_constants(path, written, run_pass(read.graph, "recognise_packed"));
   Graph in_f32 = written;  // ONNX has no word for the compute type
   in_f32.metadata.erase("compute");
   const std::string others =
       constants.not_there > 0 ? fmt::format(", {} stored in another form", constants.not_there) : "";
-  const std::string run = import.unsupported.empty()
-                              ? close_run(path, in_f32, read, tried(in_f32))
-                              : fmt::format("not run: hone does not import {} of its nodes", import.unsupported.size());
+  const std::string run =
+      read.not_run.empty() ? close_run(path, in_f32, read.graph, tried(in_f32)) : "not run: " + read.not_run;
   return fmt::format("opened again: {} constants decode to the same bits{}; {}", constants.same, others, run);
+}
+
+}  // namespace
+
+std::string verify_written(const ExporterDef& exporter, const std::string& path, const Graph& written,
+                           const std::map<std::string, std::string>& files) {
+  const ReopenedModel read = reopen(exporter, path);
+  if (!exporter.is_exact) return verify_numbers(path, written, read);
+  std::map<std::string, std::string> carried = files;
+  std::erase_if(carried, [&](const auto& file) { return !exporter.carries(file.first); });
+  return verify_exact(path, written, carried, read);
 }
 
 }  // namespace hone

@@ -54,6 +54,9 @@ Session::Session(Graph graph, SessionOptions options) : impl_(std::make_unique<I
   if (!o.bundled.empty()) impl_->own_code = sizes_with_own_code(graph);
   if (o.no_fallback && o.optimise < 2)
     fail("--no-fallback asks for a kernel for each step, and -O{} for none: leave one of them out", o.optimise);
+  if (o.memory_limit < 0) fail("memory_limit is {}; a number of bytes, or 0 for none, is needed", o.memory_limit);
+  if (o.memory_limit > 0) impl_->budget = std::make_shared<MemoryBudget>(o.memory_limit);
+  const MemoryScope scope(impl_->budget.get());
   if (o.max_specialisations < 1) fail("max_specialisations is 0; at least 1 is needed");
   if (o.optimise >= 2) impl_->options.device = device_or_cpu(o.device);
   if (o.optimise == 0 && impl_->compute == Compute::f32) impl_->graph = std::move(graph);
@@ -108,6 +111,7 @@ std::vector<Tensor> Session::run_checked(Context& context, const NamedTensors& i
 void Session::prepare(const Bindings& bindings, Code code) {
   for (const std::string& symbol : impl_->graph.symbols())
     if (bindings.count(symbol) == 0) fail("dimension {} of the model's inputs has no value", symbol);
+  const MemoryScope scope(impl_->budget.get());
   const RunPool::Run run(impl_->pool);
   if (!impl_->stages) return;
   const std::shared_ptr<MadeStages> made = impl_->stages->now();

@@ -42,6 +42,9 @@ struct SessionOptions {
   const Session* parameters_of = nullptr;
   size_t max_specialisations = 32;  // sets of sizes that are kept planned; least recently used ones are dropped
   size_t max_layouts = 32;          // ways to lie apart that get code; views of further ones are copied
+  // Bytes of weights as laid out, arenas, scratch memory, and outputs that callers keep; beyond them is a MemoryError.
+  // 0: the limit of the process alone, which holds always (base/memory_limit.h).
+  int64_t memory_limit = 0;
   bool compiles() const { return optimise >= 2 && (!device || device->compiles()); }
 };
 

@@ -1,6 +1,7 @@
 // What stands behind a Session: the graph as prepared, what it holds, and what is made for its device.
 #pragma once
 
+#include "base/memory_limit.h"
 #include "runtime/held_values.h"
 #include "runtime/parameters.h"
 #include "runtime/run_pool.h"
@@ -22,6 +23,7 @@ struct Session::Impl {
   RunPool pool;
   std::vector<Bindings> own_code;         // sizes for which the model bundles some
   std::unique_ptr<SessionStages> stages;  // null: the graph is interpreted as a whole
+  std::shared_ptr<MemoryBudget> budget;   // null: the process's limit alone
   const std::shared_ptr<Parameters> parameters;
   const HeldValues held;
   std::vector<std::string> output_names;

@@ -24,6 +24,7 @@ std::vector<Tensor> Session::Impl::timed_run(const NamedTensors& given, const In
 
 std::vector<Tensor> Session::Impl::viewed_run(const NamedTensors& given, const InputViews& inputs,
                                               const OutputViews& outputs, RunProfile* profile, Context* context) {
+  const MemoryScope scope(budget.get());
   const bool apart = compiles() && options.device->is_host();
   PlacedViews placed = place_views(graph, given, inputs, outputs, apart, limits);
   // Of a device in the host's memory, whose stages stay.
@@ -46,6 +47,7 @@ std::vector<Tensor> Session::Impl::told_run(const NamedTensors& given, const Upd
 // in, or of a later one: then its queue, which all goes through, throws DeviceLost.
 std::vector<Tensor> Session::Impl::run(const NamedTensors& given, const Views& views, const RunNotes& notes,
                                        Context* context) {
+  const MemoryScope scope(budget.get());
   const RunPool::Run run(pool, context ? context->workspace_.get() : nullptr);
   const std::shared_ptr<MadeStages> made = stages ? stages->now() : nullptr;
   if (parameters->empty() && held.states.empty()) {

@@ -8,8 +8,10 @@
 #include "device/cuda/machine.h"
 #include "device/cuda/module.h"
 #include "device/llvm/object_bundle.h"
+#include "kernels/columns/plan.h"
 #include "kernels/pointwise/plan.h"
 #include "tests/device_cuda/emulated.h"
+#include "tests/device_cuda/run_plan.h"
 #include "tests/support/error_of.h"
 
 namespace hone::test {
@@ -54,6 +56,34 @@ std::string bundle_of(Device& device) {
   const std::vector<KernelPlan> plans{negation()};
   compiler->compile(plans);
   return compiler->bundle();
+}
+
+// Sums over rows, which meet in shared memory.
+KernelPlan column_sums() {
+  ColumnsPlan plan;
+  plan.operands = {{DType::f32, Epilogue::Access::full}};
+  plan.reductions = {{static_cast<int>(Reduction::Kind::sum), flatten(Expr::arg(0, Scalar::f32))}};
+  plan.program = flatten(Expr::arg(1, Scalar::f32));
+  plan.results = {DType::f32};
+  return plan;
+}
+
+std::string ptx_of(ObjectCompiler& compiler, const CudaTarget& target, const KernelPlan& plan) {
+  const CudaDevice device(target);
+  const auto& kernel = static_cast<const LlvmKernel&>(implementation_of(device, plan));
+  const ObjectCode code = compiler.compile([&](Emitter& e) { kernel.emit(e, plan, "kernel", 0); });
+  return {reinterpret_cast<const char*>(code.bytes.data()), code.bytes.size()};
+}
+
+// Functions of one module lie where those of a module before it lay, whose variables in shared memory are gone.
+TEST(CudaCompiler, CodeOfAPlanDoesNotDependOnWhatWasCompiledBefore) {
+  const CudaTarget target(80);
+  ObjectCompiler compiler(code_machine(target)), another(code_machine(target));
+  const std::string wanted = ptx_of(another, target, negation());
+  for (int i = 0; i < 20; ++i) {
+    ptx_of(compiler, target, column_sums());
+    EXPECT_EQ(ptx_of(compiler, target, negation()), wanted);
+  }
 }
 
 TEST(CudaCompiler, KeepsCubinsByPlanDeviceAndDriver) {

@@ -1,13 +1,16 @@
-// A number format, a pass, a family of models, an operator of ONNX, a metric, a tokenizer, an optimizer, a score, a
-// sampler, a pruner and a verb, each of which is one file in this folder and nothing else: they are there for all that
-// goes by tables, and do what they are for. The suites over those tables run with them in this program, too
-// (tests/CMakeLists.txt).
+// A number format, a pass, a family of models, an importer, an exporter, a weight layout, an operator of ONNX, a
+// metric, a tokenizer, an optimizer, a score, a sampler, a pruner and a verb, each of which is one file in this folder
+// and nothing else: they are there for all that goes by tables, and do what they are for. The suites over those tables
+// run with them in this program, too (tests/CMakeLists.txt).
 #include <gmock/gmock.h>
 
 #include "base/registry.h"
 #include "data/reader.h"
 #include "formats/registry.h"
 #include "io/artefact.h"
+#include "io/hf_directory.h"
+#include "io/safetensors.h"
+#include "jobs/save_model.h"
 #include "measure/estimate.h"
 #include "models/find_model.h"
 #include "passes/pipelines.h"
@@ -51,6 +54,45 @@ TEST(OneFile, ATokenizerReadsItsFiles) {
           "model": {"type": "WordLevel", "unk_token": "?", "vocab": {"?": 0, "a": 1, "word": 2}}})",
       "t.json");
   EXPECT_EQ(tokenizer.encode("a word  else", 0), (std::vector<int64_t>{1, 2, 0}));
+}
+
+TEST(OneFile, AnImporterAndAnExporterOpenAndWriteTheirFiles) {
+  const TemporaryFolder folder;
+  const Model model = load_model(folder.put("slopes.txt", "of a test\nhone-ramp\n0.5\n-2\n"));
+  EXPECT_EQ(model.importer, "ramp");
+  const std::map<std::string, Tensor> inputs{{"x", Tensor::of<float>({1, 2}, {4, 3})}};
+  EXPECT_EQ(Session(model.graph, {}).run(inputs)[0].to_floats(), (std::vector<float>{2, -6}));
+  const SavedModel saved = save_model(folder / "again.ramp", model.graph, model);
+  EXPECT_THAT(saved.check, testing::HasSubstr("1 constants with the same bits; a short run gives the same bits"));
+  EXPECT_EQ(content_of(folder / "again.ramp"), "hone-ramp\n0.5\n-2\n");
+  EXPECT_THAT(
+      error_of([&] { save_model(folder / "x.ramp", parse("%x : f32[2] = input \"x\"  %y = relu %x  return %y"), {}); }),
+      testing::HasSubstr("x.ramp: a ramp has one product"));
+  EXPECT_FALSE(std::filesystem::exists(folder / "x.ramp"));
+  EXPECT_THAT(error_of([&] { load_model(folder.put("none", "text")); }), testing::HasSubstr("a .ramp file"));
+}
+
+TEST(OneFile, OfTwoImportersThatAreEquallySureTheFormatDecides) {
+  const TemporaryFolder folder;
+  const std::string both = folder.put("m", "GGUF\nhone-ramp\n3\n");
+  EXPECT_THAT(error_of([&] { load_model(both); }), testing::AllOf(testing::HasSubstr("may be gguf or ramp; say which:"),
+                                                                  testing::HasSubstr("--format ramp")));
+  EXPECT_EQ(load_model(both, {}, "ramp").importer, "ramp");
+  const ProgramResult asked = hone_program({"info", both});
+  EXPECT_THAT(asked.err, testing::HasSubstr("--format ramp"));
+  EXPECT_EQ(hone_program({"info", both, "--format", "ramp"}).exit_code, 0);
+  EXPECT_THAT(hone_program({"info", both, "--format", "rampe"}).err, testing::HasSubstr("ramp"));
+}
+
+TEST(OneFile, AWeightLayoutIsWrittenAndReadBitForBit) {
+  const TemporaryFolder folder;
+  const Tensor weight = pack(parse_format("int8.channel"), Tensor::of<float>({2, 2}, {1, -3, 2, 0.5f}));
+  const WrittenWeights written = writable_layout("byte-rows").write({{"a.weight", weight}});
+  folder.put("config.json", Json{{"quantization_config", written.scheme}}.dump());
+  write_safetensors(folder / "model.safetensors", written.tensors);
+  HfDirectory directory(folder.path());
+  EXPECT_TRUE(directory.weights().tensor("a.weight", {2, 2}).same_bits(weight));
+  EXPECT_TRUE(directory.weights().unused().empty());
 }
 
 TEST(OneFile, AnOptimizerIsFoundAndMakesSteps) {

@@ -1,6 +1,6 @@
 // Quantized weights as other tools store them. tests/data/io holds files that those tools wrote, with what their own
 // functions say of the codes and values (bench/peers/interop_fixtures.py).
-#include "io/weight_layouts.h"
+#include "io/weight_layouts/registry.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -8,6 +8,8 @@
 #include "base/error.h"
 #include "base/philox.h"
 #include "io/hf_directory.h"
+#include "io/safetensors.h"
+#include "io/weight_layouts/stored_codes.h"
 #include "tests/io/temporary_folder.h"
 #include "tests/support/paths.h"
 
@@ -39,7 +41,7 @@ struct Stored {
     return found == map.end() ? std::nullopt : std::optional(found->second);
   }
   Tensor read(const char* layout, const std::string& weight, const std::vector<int64_t>& shape) const {
-    for (const WeightLayoutDef* def : weight_layouts())
+    for (const WeightLayoutDef* def : weight_layouts::all())
       if (std::string_view(def->name) == layout)
         return def->read({[&](const std::string& name) { return at(tensors, name); },
                           [&](const std::string& name) { return at(texts, name); }, scheme},

@@ -1,6 +1,7 @@
 // What is written is compared with what was to be written; a difference is told by the constant or output that has it.
 #include "jobs/verify_written.h"
 
+#include "io/artefact.h"
 #include "io/onnx/export_model.h"
 #include "ir/bodies.h"
 #include "jobs/save_model.h"
@@ -24,24 +25,26 @@ class VerifyWritten : public JobsTest {
     graph.add_output(graph.emit(ops::get("linear"), {x, graph.add_constant(label, w)}), "y");
     return graph;
   }
+  static const ExporterDef& package() { return exporter_for("x.safetensors"); }
+  static const ExporterDef& as_onnx() { return exporter_for("x.onnx"); }
   std::string file = folder / "m.safetensors", onnx = folder / "m.onnx";
 };
 
 TEST_F(VerifyWritten, TheSameGraphPasses) {
   save_artefact(file, linear(1), {{"a", "b"}});
-  EXPECT_EQ(verify_artefact(file, linear(1), {{"a", "b"}}),
+  EXPECT_EQ(verify_written(package(), file, linear(1), {{"a", "b"}}),
             "opened again: 1 constants with the same bits; a short run gives the same bits");
   export_onnx(linear(1), onnx);
-  EXPECT_THAT(verify_onnx(onnx, linear(1)),
+  EXPECT_THAT(verify_written(as_onnx(), onnx, linear(1)),
               AllOf(HasSubstr("1 constants decode to the same bits"), HasSubstr("a short run")));
 }
 
 TEST_F(VerifyWritten, AConstantWithAnotherBitIsNamed) {
   save_artefact(file, linear(1));
-  EXPECT_THAT(error_of([&] { verify_artefact(file, linear(std::nextafter(1.0f, 2.0f)), {}); }),
+  EXPECT_THAT(error_of([&] { verify_written(package(), file, linear(std::nextafter(1.0f, 2.0f)), {}); }),
               HasSubstr("constant \"w\" has other bits"));
   export_onnx(linear(1), onnx);
-  EXPECT_THAT(error_of([&] { verify_onnx(onnx, linear(std::nextafter(1.0f, 2.0f))); }),
+  EXPECT_THAT(error_of([&] { verify_written(as_onnx(), onnx, linear(std::nextafter(1.0f, 2.0f))); }),
               HasSubstr("constant \"w\" decodes to other bits"));
 }
 
@@ -54,7 +57,8 @@ TEST_F(VerifyWritten, PackedConstantsOfONNXAreComparedByWhatTheyDecodeTo) {
     graph.set_constant(w, pack(parse_format(format), *graph.constant(w)));
     graph.reinfer();
     export_onnx(graph, onnx);
-    EXPECT_THAT(verify_onnx(onnx, graph), AllOf(HasSubstr("opened again: "), HasSubstr("a short run"))) << format;
+    EXPECT_THAT(verify_written(as_onnx(), onnx, graph), AllOf(HasSubstr("opened again: "), HasSubstr("a short run")))
+        << format;
   }
 }
 
@@ -65,27 +69,31 @@ TEST_F(VerifyWritten, SoIsOneOfABody) {
     return body;
   });
   save_artefact(file, graph);
-  EXPECT_THAT(verify_artefact(file, graph, {}), HasSubstr("11 constants with the same bits; a short run"));
-  EXPECT_THAT(error_of([&] { verify_artefact(file, other, {}); }), HasSubstr("constant \"w.2\" has other bits"));
+  EXPECT_THAT(verify_written(package(), file, graph, {}), HasSubstr("11 constants with the same bits; a short run"));
+  EXPECT_THAT(error_of([&] { verify_written(package(), file, other, {}); }),
+              HasSubstr("constant \"w.2\" has other bits"));
   export_onnx(graph, onnx);
-  EXPECT_THAT(verify_onnx(onnx, graph), HasSubstr("a short run"));
+  EXPECT_THAT(verify_written(as_onnx(), onnx, graph), HasSubstr("a short run"));
 }
 
 TEST_F(VerifyWritten, AnotherGraphAndOtherFilesAreTold) {
   save_artefact(file, linear(1), {{"a", "b"}});
   EXPECT_THAT(error_of([&] {
-                verify_artefact(file, linear(1, "v"), {{"a", "b"}});
+                verify_written(package(), file, linear(1, "v"), {{"a", "b"}});
               }),
               HasSubstr("its graph is another"));
-  EXPECT_THAT(error_of([&] { verify_artefact(file, linear(1), {{"a", "c"}}); }), HasSubstr("files that ride along"));
+  EXPECT_THAT(error_of([&] {
+                verify_written(package(), file, linear(1), {{"a", "c"}});
+              }),
+              HasSubstr("files that ride along"));
 }
 
 // A constant under another name is left to the run, which must then tell.
 TEST_F(VerifyWritten, OutputsOfOnnxThatDifferAreTold) {
   export_onnx(linear(1), onnx);
-  EXPECT_THAT(verify_onnx(onnx, linear(1, "v")),
+  EXPECT_THAT(verify_written(as_onnx(), onnx, linear(1, "v")),
               HasSubstr("0 constants decode to the same bits, 1 stored in another form"));
-  EXPECT_THAT(error_of([&] { verify_onnx(onnx, linear(2, "v")); }),
+  EXPECT_THAT(error_of([&] { verify_written(as_onnx(), onnx, linear(2, "v")); }),
               AllOf(HasSubstr("output \"y\" differs by"), HasSubstr("explained by rounding")));
 }
 
@@ -95,7 +103,7 @@ TEST_F(VerifyWritten, WhatCannotBeRunIsNotRunAndTheReasonIsGiven) {
     %y : bool[2] = regex_full_match %x {pattern="a*"}
     return %y)");
   save_artefact(file, text);
-  EXPECT_THAT(verify_artefact(file, text, {}), HasSubstr("not run: input \"x\" holds text"));
+  EXPECT_THAT(verify_written(package(), file, text, {}), HasSubstr("not run: input \"x\" holds text"));
 }
 
 TEST_F(VerifyWritten, ANotVerifiedFileIsNotPutInPlace) {

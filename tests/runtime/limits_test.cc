@@ -4,6 +4,7 @@
 
 #include "base/memory_limit.h"
 #include "base/stop.h"
+#include "base/threads.h"
 #include "ops/registry.h"
 #include "runtime/session.h"
 #include "tests/passes/parse_ops.h"
@@ -109,6 +110,42 @@ TEST(Limits, WeightsLaidOutCountAgainstTheLimit) {
   EXPECT_EQ(memory_charged(), before);
   const WithMemoryLimit limit(2 << 20);
   EXPECT_THAT(error_of([&] { Session(graph, {}).run(ones(graph)); }), testing::HasSubstr("weights laid out"));
+}
+
+TEST(Limits, TwoSessionsOfOneProcessHaveLimitsOfTheirOwn) {
+  const Graph graph = parse(R"(graph g {
+      %x : f32[1024,1024] = input "x"
+      %a = softmax %x
+      %b = matmul %a, %x
+      return %b as "b"
+    })");
+  const NamedTensors inputs = ones(graph);
+  for (const int optimise : {0, 2}) {
+    Session small(graph, {.optimise = optimise, .memory_limit = 1 << 20});
+    Session large(graph, {.optimise = optimise, .memory_limit = 64 << 20});
+    EXPECT_THAT(error_of([&] { small.run(inputs); }),
+                testing::AllOf(testing::HasSubstr("of the session"), testing::HasSubstr("memory_limit")));
+    EXPECT_EQ(large.run(inputs).size(), 1u);
+    EXPECT_NE(error_of([&] { small.run(inputs); }), "");  // what the other holds has changed nothing
+  }
+  EXPECT_THAT(error_of([&] { Session(graph, {.memory_limit = -1}); }), testing::HasSubstr("memory_limit is -1"));
+}
+
+TEST(Limits, ABudgetHoldsForRegionsAndIsFreeAgainWhenItsChargesAreGone) {
+  const auto budget = std::make_shared<MemoryBudget>(1000);
+  const int64_t before = memory_charged();
+  std::vector<MemoryCharge> charges(8);
+  {
+    const MemoryScope scope(budget.get());
+    parallel_for(8, [&](int64_t i) { charges[static_cast<size_t>(i)] = MemoryCharge(100, "a part"); });
+    EXPECT_EQ(budget->charged(), 800);
+    EXPECT_NE(error_of([] { require_memory(201, "more"); }), "");
+  }
+  EXPECT_EQ(error_of([] { require_memory(201, "more"); }), "");
+  EXPECT_EQ(memory_charged() - before, 800);
+  charges.clear();
+  EXPECT_EQ(budget->charged(), 0);
+  EXPECT_EQ(memory_charged(), before);
 }
 
 class Asked {

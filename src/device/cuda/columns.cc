@@ -77,15 +77,28 @@ class ColumnsEmitter {
     return e_.loop(whole, mine, 1, sums, [&](Value* n, const Values& now) { return body(at(n), now); });
   }
 
-  Values reduced(Value* which) {
-    Value *first = e_.b.CreateMul(which, rows_), *count = rows_;
-    if (plan_.task == Task::part) {
-      Value* part_rows = e_.size<&A::part_rows>(frame_);
-      first = e_.b.CreateMul(which, part_rows);
-      count = e_.smaller(part_rows, e_.b.CreateSub(rows_, first));
-    }
-    find_alignment();
+  // Rows of a part of the matrix that begins at row `first`, of the warp.
+  Values of_part(Value* first, Value* part) {
+    Value* begin = e_.b.CreateMul(part, e_.size<&A::part_rows>(frame_));
+    Value* count = e_.smaller(e_.size<&A::part_rows>(frame_), e_.b.CreateSub(rows_, begin));
+    first = e_.b.CreateAdd(first, begin);
     return down(count, [&](Value* row, const Values& now) { return add_row(e_.b.CreateAdd(first, row), now); });
+  }
+
+  // A block that has all rows of a matrix joins parts as those that have one each are joined: equal bits, whether or not
+  // sizes are known when code is made.
+  Values reduced(Value* which) {
+    find_alignment();
+    if (plan_.task == Task::part) return of_part(e_.num(0), which);
+    Value* first = e_.b.CreateMul(which, rows_);
+    return e_.loop(e_.num(0), e_.size<&A::parts>(frame_), 1, identities(), [&](Value* part, const Values& now) {
+      const Values sums = over_warps(of_part(first, part));
+      Value* mine = e_.b.CreateICmpEQ(e_.b.CreateAnd(e_.low32(part), e_.n32(kWarps - 1)), e_.warp());
+      Values next;
+      for (size_t j = 0; j < reductions_; ++j)
+        next.push_back(e_.b.CreateSelect(mine, combine(j, now[j], sums[j]), now[j]));
+      return next;
+    });
   }
 
   // Whether vectors are aligned in every row of all operands.
@@ -158,19 +171,21 @@ class ColumnsEmitter {
     });
   }
 
-  // The first warp has the sums of all.
+  // The sums of all warps, for each of them.
   Values over_warps(Values sums) {
     const int64_t bytes = int64_t{4} * e_.lanes * kWarp;  // of a warp and reduction
-    Value* memory = e_.own_shared(bytes * kWarps * std::ssize(sums));
+    if (!shared_) shared_ = e_.own_shared(bytes * kWarps * std::ssize(sums));
     const auto place = [&](Value* warp, size_t j) {
       Value* line = e_.b.CreateAdd(e_.times(warp, std::ssize(sums)), e_.num(static_cast<int64_t>(j)));
-      return e_.at(memory, e_.b.CreateAdd(e_.times(line, bytes), e_.times(e_.wide(e_.lane()), int64_t{4} * e_.lanes)));
+      return e_.at(shared_, e_.b.CreateAdd(e_.times(line, bytes), e_.times(e_.wide(e_.lane()), int64_t{4} * e_.lanes)));
     };
     for (size_t j = 0; j < sums.size(); ++j) e_.store(sums[j], place(e_.wide(e_.warp()), j), 16);
     e_.barrier();
-    for (int w = 1; w < kWarps; ++w)
-      for (size_t j = 0; j < sums.size(); ++j)
-        sums[j] = combine(j, sums[j], e_.load(e_.v_f32, place(e_.num(w), j), 16));
+    for (size_t j = 0; j < sums.size(); ++j) {
+      sums[j] = e_.load(e_.v_f32, place(e_.num(0), j), 16);
+      for (int w = 1; w < kWarps; ++w) sums[j] = combine(j, sums[j], e_.load(e_.v_f32, place(e_.num(w), j), 16));
+    }
+    e_.barrier();  // before others are stored there
     return sums;
   }
 
@@ -195,7 +210,7 @@ class ColumnsEmitter {
   const ColumnsPlan& plan_;
   const size_t operands_, reductions_;
   KernelFrame frame_{};
-  Value *rows_ = nullptr, *columns_ = nullptr;
+  Value *rows_ = nullptr, *columns_ = nullptr, *shared_ = nullptr;
   // Of the thread: its first column, those that are left from there on, which of its vector are, and whether all are
   // and lie aligned.
   Value *column_ = nullptr, *left_ = nullptr, *mask_ = nullptr, *whole_ = nullptr;

@@ -7,9 +7,6 @@
 
 namespace hone::onnx {
 
-// "a safetensors file", with advice where there is some; "" when the bytes look like no other kind of file.
-std::string looks_like(std::string_view bytes);
-
 // The first field that breaks, "byte 17: field 7 of GraphProto says ...": walks over the fields of `message`
 // ("ModelProto") and of those messages within it that can be large or deep. `max_nesting` counts messages within
 // messages.

@@ -11,6 +11,7 @@
 
 #include "base/error.h"
 #include "base/text.h"
+#include "io/file_kind.h"
 #include "io/onnx/damage.h"
 
 namespace hone::onnx {
@@ -37,7 +38,7 @@ void check_size(size_t bytes, const std::string& source) {
 
 [[noreturn]] void refuse(std::string_view bytes, const std::string& source, const Message& message) {
   const std::string name = message.GetTypeName().substr(std::string_view("hone.onnx.").size());
-  const std::string kind = looks_like(bytes);
+  const std::string kind = file_kind(bytes);
   if (!kind.empty()) fail("{}: expected ONNX ({}); this looks like {}", source, name, kind);
   fail("{}: not a readable {} of ONNX: {}", source, name, first_fault(bytes, name, kMaxNesting));
 }

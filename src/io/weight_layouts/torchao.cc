@@ -8,10 +8,16 @@
 #include <array>
 
 #include "base/error.h"
-#include "io/weight_layouts.h"
+#include "base/settings.h"
+#include "io/weight_layouts/stored_codes.h"
+#include "io/weight_layouts/weight_layout.h"
 
 namespace hone {
 namespace {
+
+// What they say of the layout is in the file's metadata.
+constexpr Setting kScheme[] = {{"quant_method"},      {"modules_to_not_convert"},          {"quant_type"},
+                               {"quant_type_kwargs"}, {"include_input_output_embeddings"}, {"untie_embedding_weights"}};
 
 // X._weight_ of X.weight.
 std::string prefix_of(const std::string& weight) {
@@ -184,13 +190,15 @@ WrittenWeights write(const std::map<std::string, Tensor>& weights) {
 
 }  // namespace
 
-extern constinit const WeightLayoutDef torchao_layout{
+extern constinit const WeightLayoutDef torchao_layout_def{
     .name = "torchao",
     .doc =
         "Integers of 2 to 8 bits by channel or group, a byte an element, as torchao's unflatten_tensor_state_dict "
         "reads "
         "them.",
-    .key = [](const std::string& weight) { return prefix_of(weight) + "qdata"; },
+    .method = "torchao",
+    .check = [](const Json& scheme, const std::string& where) { check_settings(scheme, kScheme, where); },
+    .recognises = [](const std::string& weight, const HasTensor& has) { return has(prefix_of(weight) + "qdata"); },
     .read = read,
     .write = write};
 

@@ -1,4 +1,4 @@
-// The layouts of compressed-tensors (https://github.com/neuralmagic/compressed-tensors), which vLLM reads. Of a weight
+// The packed layouts of compressed-tensors (https://github.com/neuralmagic/compressed-tensors), which vLLM reads. Of a weight
 // X.weight [N,K]:
 //   pack-quantized        X.weight_packed i32[N, ceil(K * bits / 32)]: rows of codes, each increased by 2^(bits-1);
 //                         X.weight_scale [N, groups]; X.weight_zero_point i32[ceil(N * bits / 32), groups], packed
@@ -6,7 +6,6 @@
 //   mxfp4-pack-quantized  X.weight_packed u8[N, K/2], X.weight_scale u8[N, K/32]: the planes of mxfp4
 //   nvfp4-pack-quantized  the same with f8e4m3 scales [N, K/16], and X.weight_global_scale f32[1], which divides:
 //                         hone's global scale is its reciprocal, so of two neighbours one may come back as the other
-//   int-quantized, float-quantized   X.weight i8 or f8e4m3 [N,K] and X.weight_scale
 // Bits and groups follow from the shapes; where several would fit, those of quantization_config decide.
 #include <fmt/format.h>
 
@@ -16,23 +15,12 @@
 #include <set>
 
 #include "base/error.h"
-#include "io/weight_layouts.h"
+#include "io/weight_layouts/compressed_tensors_scheme.h"
+#include "io/weight_layouts/stored_codes.h"
+#include "io/weight_layouts/weight_layout.h"
 
 namespace hone {
 namespace {
-
-// The values that `key` has for the weights of all groups of the scheme.
-std::set<int64_t> stated(const Json& scheme, const char* key) {
-  std::set<int64_t> values;
-  const Json groups = scheme.is_object() ? scheme.value("config_groups", Json()) : Json();
-  if (!groups.is_object()) return values;
-  for (const auto& [name, group] : groups.items()) {
-    const Json weights = group.is_object() ? group.value("weights", Json()) : Json();
-    if (weights.is_object() && weights.contains(key) && weights[key].is_number_integer())
-      values.insert(json_get<int64_t>(weights, key, "quantization_config"));
-  }
-  return values;
-}
 
 int64_t words_for(int64_t codes, int64_t bits) { return (codes * bits + 31) / 32; }
 
@@ -43,7 +31,7 @@ void expect_matrix(const std::string& weight, const std::vector<int64_t>& shape)
 
 int bits_of(const StoredWeights& stored, const std::string& name, const Tensor& packed,
             const std::vector<int64_t>& shape) {
-  const std::set<int64_t> said = stated(stored.scheme, "num_bits");
+  const std::set<int64_t> said = stated_in_groups(stored.scheme, "num_bits");
   std::vector<int64_t> fitting;
   for (int64_t bits = 2; bits <= 8; ++bits)
     if (words_for(shape[1], bits) == packed.dim(1)) fitting.push_back(bits);
@@ -54,23 +42,6 @@ int bits_of(const StoredWeights& stored, const std::string& name, const Tensor& 
                               "which quantization_config states",
                               shape[0], shape[1]));
   return static_cast<int>(fitting[0]);
-}
-
-// Elements that share a scale; 0: those of a row.
-int64_t group_of(const StoredWeights& stored, const std::string& name, const Tensor& scales,
-                 const std::vector<int64_t>& shape) {
-  const std::vector<int64_t>& s = scales.shape();
-  if (s.size() == 2 && s[0] == shape[0] && s[1] >= 1 && s[1] <= shape[1]) {
-    const auto fits = [&](int64_t group) {
-      return group >= 1 && group <= shape[1] && (shape[1] + group - 1) / group == s[1];
-    };
-    for (int64_t group : stated(stored.scheme, "group_size"))
-      if (fits(group)) return group;
-    if (s[1] == 1) return 0;
-    if (shape[1] % s[1] == 0) return shape[1] / s[1];
-  }
-  if (s.size() == 1 && s[0] == shape[0]) return 0;
-  refuse_tensor(name, scales, fmt::format("scales [{}, groups] of a weight [{}]", shape[0], fmt::join(shape, ",")));
 }
 
 void check_shape(const StoredWeights& stored, const std::string& weight, const std::vector<int64_t>& shape) {
@@ -130,7 +101,7 @@ Tensor read_integers(const StoredWeights& stored, const std::string& weight, con
   const std::optional<Tensor> zero_points = stored.find(weight + "_zero_point");
   const IntegerRows rows{.bits = bits_of(stored, weight + "_packed", packed, shape),
                          .has_zero_points = zero_points.has_value(),
-                         .group = group_of(stored, weight + "_scale", scales, shape),
+                         .group = scale_group(stored, weight + "_scale", scales, shape),
                          .scale_option = stored_scale_option(scales, weight + "_scale")};
   std::vector<uint32_t> codes = unpacked_rows(packed.data().bytes(), packed.dim(1) * 4, shape[0], shape[1], rows.bits);
   std::vector<uint32_t> zeros;
@@ -173,22 +144,6 @@ Tensor read_packed(const StoredWeights& stored, const std::string& weight, const
   if (packed.shape().size() == 2 && packed.dtype() == DType::i32) return read_integers(stored, weight, packed, shape);
   if (packed.shape().size() == 2 && packed.dtype() == DType::u8) return read_fp4(stored, weight, packed, shape);
   refuse_tensor(weight + "_packed", packed, "a matrix of i32 (integers) or u8 (mxfp4, nvfp4)");
-}
-
-Tensor read_naive(const StoredWeights& stored, const std::string& weight, const std::vector<int64_t>& shape) {
-  const Tensor codes = stored.get(weight, ""), scales = stored.get(weight + "_scale", "");
-  if ((codes.dtype() != DType::i8 && codes.dtype() != DType::f8e4m3fn) || codes.shape() != shape || shape.size() != 2)
-    refuse_tensor(weight, codes,
-                  fmt::format("i8 or f8e4m3fn [{}], since \"{}_scale\" is there", fmt::join(shape, ","), weight));
-  if (stored.find(weight + "_zero_point"))
-    fail("tensor \"{}_zero_point\": zero points of weights that are not packed are not supported", weight);
-  const std::string option = stored_scale_option(scales, weight + "_scale");
-  const std::string head = codes.dtype() == DType::i8 ? "int8" : "fp8_e4m3";
-  if (scales.elements() == 1)
-    return tensor_of(parse_format(head + ".tensor" + option), shape, integers_of(codes), integers_of(scales), {});
-  const int64_t group = group_of(stored, weight + "_scale", scales, shape);
-  const std::string geometry = group == 0 ? ".channel" : fmt::format(".g{}", group);
-  return tensor_of(parse_format(head + geometry + option), shape, integers_of(codes), integers_of(scales), {});
 }
 
 // A number whose reciprocal is `global`; where there is none, the nearest, and a note.
@@ -283,7 +238,7 @@ WrittenWeights write(const std::map<std::string, Tensor>& weights) {
     config_groups[fmt::format("group_{}", config_groups.size())] = group;
     formats.insert(group["format"].get<std::string>());
   }
-  written.scheme = {{"quant_method", "compressed-tensors"},
+  written.scheme = {{"quant_method", kCompressedTensors},
                     {"format", formats.size() == 1 ? *formats.begin() : "mixed-precision"},
                     {"quantization_status", "compressed"},
                     {"config_groups", config_groups},
@@ -293,16 +248,13 @@ WrittenWeights write(const std::map<std::string, Tensor>& weights) {
 
 }  // namespace
 
-extern constinit const WeightLayoutDef compressed_tensors_layout{
+extern constinit const WeightLayoutDef compressed_tensors_layout_def{
     .name = "compressed-tensors",
     .doc = "Integers of 2 to 8 bits by channel or group, mxfp4 and nvfp4, as vLLM reads them.",
-    .key = [](const std::string& weight) { return weight + "_packed"; },
+    .method = kCompressedTensors,
+    .check = check_compressed_tensors,
+    .recognises = [](const std::string& weight, const HasTensor& has) { return has(weight + "_packed"); },
     .read = read_packed,
     .write = write};
-extern constinit const WeightLayoutDef naive_quantized_layout{
-    .name = "int-quantized, float-quantized",
-    .doc = "int8 and fp8 with scales, of compressed-tensors.",
-    .key = [](const std::string& weight) { return weight + "_scale"; },
-    .read = read_naive};
 
 }  // namespace hone

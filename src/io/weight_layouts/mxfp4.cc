@@ -4,12 +4,16 @@
 #include <fmt/format.h>
 
 #include "base/error.h"
-#include "io/weight_layouts.h"
+#include "base/settings.h"
+#include "io/weight_layouts/stored_codes.h"
+#include "io/weight_layouts/weight_layout.h"
 
 namespace hone {
 namespace {
 
 constexpr int64_t kGroup = 32;
+
+constexpr Setting kScheme[] = {{"quant_method"}, {"modules_to_not_convert"}, {"dequantize"}};
 
 std::vector<int64_t> scales_shape(std::vector<int64_t> shape) {
   shape.back() /= kGroup;
@@ -55,10 +59,13 @@ WrittenWeights write(const std::map<std::string, Tensor>& weights) {
 
 }  // namespace
 
-extern constinit const WeightLayoutDef mxfp4_layout{.name = "mxfp4",
-                                                    .doc = "MXFP4 blocks and scales, as gpt-oss stores them.",
-                                                    .key = [](const std::string& weight) { return weight + "_blocks"; },
-                                                    .read = read,
-                                                    .write = write};
+extern constinit const WeightLayoutDef mxfp4_layout_def{
+    .name = "mxfp4",
+    .doc = "MXFP4 blocks and scales, as gpt-oss stores them.",
+    .method = "mxfp4",
+    .check = [](const Json& scheme, const std::string& where) { check_settings(scheme, kScheme, where); },
+    .recognises = [](const std::string& weight, const HasTensor& has) { return has(weight + "_blocks"); },
+    .read = read,
+    .write = write};
 
 }  // namespace hone

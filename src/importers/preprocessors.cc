@@ -1,12 +1,12 @@
-#include "jobs/preprocessors.h"
+#include "importers/preprocessors.h"
 
 #include <filesystem>
 #include <optional>
 
 #include "base/error.h"
 #include "data/image_processor.h"
-#include "jobs/image_inputs.h"
-#include "jobs/sound_inputs.h"
+#include "importers/image_metadata.h"
+#include "importers/sound_metadata.h"
 
 namespace hone {
 namespace {
@@ -30,7 +30,7 @@ std::optional<Found> find_config(const std::string& folder, const char* part) {
 
 }  // namespace
 
-void read_preprocessors(LoadedModel& model, const std::string& folder) {
+void read_preprocessors(Model& model, const std::string& folder) {
   if (image_input_of(model.graph) != kNone) {
     if (const auto found = find_config(folder, "image_processor"))
       describe_images(model, read_image_processor(found->config, found->source));
@@ -40,7 +40,7 @@ void read_preprocessors(LoadedModel& model, const std::string& folder) {
   }
 }
 
-std::string preprocessor_config_of(const LoadedModel& model) {
+std::string preprocessor_config_of(const Model& model) {
   if (image_input_of(model.graph) != kNone) {
     const ImageTransform images = image_transform_of(model);
     return images == ImageTransform() ? "" : image_processor_of(images).dump(2);

@@ -3,15 +3,15 @@
 
 #include <string>
 
-#include "jobs/load_model.h"
+#include "importers/model.h"
 
 namespace hone {
 
 // Puts into the metadata of a model that takes images or sounds what preprocessor_config.json of its folder says, or
 // the part of processor_config.json, where newer versions keep it. Without such files nothing changes.
-void read_preprocessors(LoadedModel& model, const std::string& folder);
+void read_preprocessors(Model& model, const std::string& folder);
 
 // preprocessor_config.json of what the metadata say; empty where they say nothing.
-std::string preprocessor_config_of(const LoadedModel& model);
+std::string preprocessor_config_of(const Model& model);
 
 }  // namespace hone

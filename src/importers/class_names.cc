@@ -1,4 +1,4 @@
-#include "jobs/class_names.h"
+#include "importers/class_names.h"
 
 #include <fmt/format.h>
 
@@ -21,7 +21,7 @@ std::vector<std::string> in_config(const Json& json) {
   return names;
 }
 
-std::vector<std::string> in_metadata(const LoadedModel& model) {
+std::vector<std::string> in_metadata(const Model& model) {
   const auto found = model.graph.metadata.find(kClassNames);
   if (found == model.graph.metadata.end()) return {};
   const std::string where = fmt::format("{}: metadata \"{}\"", model.path, kClassNames);
@@ -36,13 +36,13 @@ std::vector<std::string> in_metadata(const LoadedModel& model) {
 
 }  // namespace
 
-std::vector<std::string> classes_of(const LoadedModel& model) {
+std::vector<std::string> classes_of(const Model& model) {
   const auto config = model.files.find("config.json");
   if (config == model.files.end()) return in_metadata(model);
   return in_config(parse_json(config->second, model.path + ": config.json"));
 }
 
-void name_classes(LoadedModel& model, const std::vector<std::string>& names, bool several) {
+void name_classes(Model& model, const std::vector<std::string>& names, bool several) {
   const auto found = model.files.find("config.json");
   Json config = found == model.files.end() ? Json::object() : parse_json(found->second, model.path + ": config.json");
   Json by_number = Json::object(), by_name = Json::object();

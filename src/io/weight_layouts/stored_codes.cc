@@ -1,111 +1,19 @@
-#include "io/weight_layouts.h"
+#include "io/weight_layouts/stored_codes.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
-#include <algorithm>
-#include <array>
 #include <cstring>
 
 #include "base/error.h"
-#include "base/settings.h"
-#include "base/text.h"
 
 namespace hone {
-
-extern constinit const WeightLayoutDef compressed_tensors_layout, naive_quantized_layout, mxfp4_layout, torchao_layout;
-
 namespace {
-
-constexpr std::array<const WeightLayoutDef*, 4> kLayouts{&compressed_tensors_layout, &naive_quantized_layout,
-                                                         &mxfp4_layout, &torchao_layout};
 
 // A format whose planes are rows of codes, each starting on a byte, without padding of groups.
 Format row_format(int bits) { return parse_format(fmt::format("uint{}.channel", bits)); }
 
 }  // namespace
-
-std::span<const WeightLayoutDef* const> weight_layouts() { return kLayouts; }
-
-const WeightLayoutDef& writable_layout(std::string_view name) {
-  std::vector<std::string> known;
-  for (const WeightLayoutDef* layout : kLayouts) {
-    if (!layout->write) continue;
-    if (name == layout->name) return *layout;
-    known.emplace_back(layout->name);
-  }
-  fail("layout \"{}\" is not known; known: {}{}", name, fmt::join(known, ", "), did_you_mean(name, known));
-}
-
-namespace {
-
-// Keys of quantization_config. What they say of the layout is in the tensors' names, types and shapes.
-constexpr Setting kScheme[] = {
-    {"quant_method"},
-    {"modules_to_not_convert"},
-    {"config_groups"},
-    {"format"},
-    {"ignore"},
-    {"quantization_status"},
-    {"global_compression_ratio"},
-    {"version"},
-    {"quant_type"},
-    {"quant_type_kwargs"},
-    {"include_input_output_embeddings"},
-    {"untie_embedding_weights"},
-    {"dequantize"},
-    {"run_compressed"},
-    {"sparsity_config"},  // looked at by itself
-};
-constexpr Setting kGroup[] = {{"targets"}, {"weights"}, {"format"}};
-constexpr Setting kWeights[] = {{"num_bits"},         {"type", R"("int" | "float")"},
-                                {"symmetric"},        {"group_size"},
-                                {"strategy"},         {"block_structure"},
-                                {"dynamic", "false"}, {"actorder", R"("weight" | "static")"},
-                                {"observer"},         {"observer_kwargs"},
-                                {"scale_dtype"},      {"zp_dtype"}};
-constexpr Setting kSparsity[] = {{"format", R"("dense")"},
-                                 {"registry_requires_subclass"},
-                                 {"sparsity_structure"},
-                                 {"global_sparsity"},
-                                 {"targets"},
-                                 {"ignore"}};
-
-// Such as activations that are rounded, a cache of keys in few bits, rotations.
-void check_keys(const Json& scheme, const std::string& where) {
-  check_settings(scheme, kScheme, where);
-  check_settings(scheme.value("sparsity_config", Json()), kSparsity, where + ": sparsity_config");
-  const Json groups = scheme.value("config_groups", Json());
-  if (!groups.is_object()) return;
-  for (const auto& [name, group] : groups.items()) {
-    const std::string place = fmt::format("{}: config_groups: {}", where, name);
-    check_settings(group, kGroup, place);
-    if (group.is_object()) check_settings(group.value("weights", Json()), kWeights, place + ": weights");
-  }
-}
-
-}  // namespace
-
-void check_scheme(const Json& scheme, const std::string& source) {
-  if (scheme.is_null()) return;
-  static const std::vector<std::string> methods{"compressed-tensors", "mxfp4", "torchao"},
-      formats{"dense",          "int-quantized",        "float-quantized",      "naive-quantized",
-              "pack-quantized", "mxfp4-pack-quantized", "nvfp4-pack-quantized", "mixed-precision"};
-  const std::string where = source + ": quantization_config";
-  const auto method = json_get<std::string>(scheme, "quant_method", where);
-  if (std::ranges::find(methods, method) == methods.end())
-    fail("{}: quant_method \"{}\" is not supported; supported: {}", where, method, fmt::join(methods, ", "));
-  check_keys(scheme, where);
-  if (method != "compressed-tensors" || !scheme.contains("format")) return;
-  const auto format = json_get<std::string>(scheme, "format", where);
-  if (std::ranges::find(formats, format) == formats.end())
-    fail("{}: format \"{}\" is not supported; supported: {}", where, format, fmt::join(formats, ", "));
-}
-
-Tensor StoredWeights::get(const std::string& name, const std::string& why) const {
-  std::optional<Tensor> found = find(name);
-  if (!found) fail("tensor \"{}\" is missing: {}", name, why);
-  return *std::move(found);
-}
 
 void refuse_tensor(const std::string& name, const Tensor& tensor, const std::string& accepted) {
   fail("tensor \"{}\" is {}; accepted: {}", name, to_string(tensor.type()), accepted);
