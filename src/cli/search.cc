@@ -6,9 +6,8 @@
 #include "cli/terminal_progress.h"
 #include "cli/verb.h"
 #include "io/toml.h"
-#include "jobs/evaluation_flags.h"
 #include "jobs/search_config.h"
-#include "jobs/search_model.h"
+#include "views/search.h"
 
 namespace hone {
 namespace {
@@ -104,23 +103,23 @@ int run(SearchVerb& verb) {
   if (std::filesystem::exists(verb.model)) files.reads("MODEL", verb.model);
   if (verb.output.ends_with(".safetensors")) files.writes("--output", verb.output);
   files.check();
+  const SearchModelOptions options{.tree = verb.config.empty() ? Json::object() : read_search_config(verb.config),
+                                   .flags = given_flags(verb),
+                                   .source = !verb.space.empty()    ? verb.space
+                                             : !verb.config.empty() ? verb.config
+                                                                    : "hone search",
+                                   .storage = verb.storage,
+                                   .study = verb.study,
+                                   .output = verb.output,
+                                   .workers = verb.workers,
+                                   .resume = verb.resume,
+                                   .session = verb.session_options()};
+  const TaskContext context{.progress = terminal_progress(), .warn = [](const std::string& line) {
+                              std::fprintf(stderr, "%s\n", printable(line).c_str());
+                            }};
   Report report(verb);
-  report.finish(
-      search_model({.tree = verb.config.empty() ? Json::object() : read_search_config(verb.config),
-                    .flags = given_flags(verb),
-                    .source = !verb.space.empty()    ? verb.space
-                              : !verb.config.empty() ? verb.config
-                                                     : "hone search",
-                    .storage = verb.storage,
-                    .study = verb.study,
-                    .output = verb.output,
-                    .workers = verb.workers,
-                    .resume = verb.resume,
-                    .rebuild = verb.rebuild,
-                    .session = verb.session_options(),
-                    .command = this_command(),
-                    .progress = terminal_progress(),
-                    .say = [](const std::string& line) { std::fprintf(stderr, "%s\n", printable(line).c_str()); }}));
+  report.finish(verb.rebuild ? view_of(rebuild_trial(options, *verb.rebuild, context), this_command())
+                             : view_of(search_model(options, context), this_command()));
   return 0;
 }
 

@@ -1,8 +1,10 @@
+#include "views/study.h"
 #include "base/atomic_file.h"
 #include "base/error.h"
+#include "base/log.h"
 #include "cli/flags.h"
 #include "cli/verb.h"
-#include "jobs/studies.h"
+#include "views/study_csv.h"
 
 namespace hone {
 namespace {
@@ -42,23 +44,32 @@ void check(const StudyVerb& verb) {
   if (verb.action == "list" && !verb.names.empty()) fail("list takes no study; show does");
 }
 
+void export_csv(const OpenedStudy& study, const std::string& output) {
+  for (const std::string& note : rounding_notes(study)) log(LogLevel::warning, note);
+  if (output.empty()) print_text(csv_of(study));
+  else write_file(output, csv_of(study));
+}
+
+Record record_of(const std::string& action, const StudiesOptions& options) {
+  const std::string command = this_command();
+  if (action == "list") return view_of(list_studies(options), command);
+  if (action == "show") return view_of(open_study(options), command);
+  if (action == "best") return view_of(best_trials(options), command);
+  if (action == "compare") return view_of(compare_studies(options), command);
+  return view_of(delete_studies(options), command);
+}
+
 int run(StudyVerb& verb) {
   check(verb);
   RunFiles files = files_of(verb);
   files.reads("STORAGE", verb.storage.find(':') == verb.storage.npos ? verb.storage : "").check();
-  const StudiesOptions options{verb.storage, verb.names, this_command()};
+  const StudiesOptions options{verb.storage, verb.names};
   if (verb.action == "export") {
-    const std::string csv = study_csv(options);
-    if (verb.output.empty()) print_text(csv);
-    else write_file(verb.output, csv);
+    export_csv(open_study(options), verb.output);
     return 0;
   }
   Report report(verb);
-  report.finish(verb.action == "list"      ? list_studies(options)
-                : verb.action == "show"    ? show_study(options)
-                : verb.action == "best"    ? best_trials(options)
-                : verb.action == "compare" ? compare_studies(options)
-                                           : delete_studies(options));
+  report.finish(record_of(verb.action, options));
   return 0;
 }
 

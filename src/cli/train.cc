@@ -9,36 +9,34 @@
 #include "cli/flags.h"
 #include "cli/terminal_progress.h"
 #include "cli/verb.h"
-#include "jobs/evaluation_flags.h"
+#include "exporters/exporter.h"
+#include "views/train.h"
 
 namespace hone {
 namespace {
 
-struct TrainVerb : TrainingOptions, DataOptions, RunFlags, ResultFlags {
-  std::string model, data, output, folder, config;
+struct TrainVerb : TrainOptions, ResultFlags {
+  std::string model, output, config;
   std::vector<std::string> inputs;
-  bool resume = false, skip_bad = false;
   static std::span<const OptionField<TrainVerb>> fields();
 };
 
-constexpr OptionField<TrainVerb> kOwn[] = {
+constexpr OptionField<TrainVerb> kModel[] = {
     required_flag("model", "A Hugging Face folder, an .onnx file or a file that hone wrote", &TrainVerb::model,
-                  {.file = OptionFile::reads, .is_positional = true}),
-    flag("data", "The data: a file or a folder", &TrainVerb::data, {.file = OptionFile::reads}),
-    required_flag("output", "File to write, .safetensors or .onnx", &TrainVerb::output,
-                  {.file = OptionFile::writes, .letter = 'o'}),
-    flag("folder", "Of checkpoints and logs (default: OUTPUT without its ending, and .run)", &TrainVerb::folder,
-         {.value = "FOLDER"}),
-    flag("resume", "Go on from the folder's last checkpoint, where there is one", &TrainVerb::resume),
+                  {.file = OptionFile::reads, .is_positional = true})};
+constexpr OptionField<TrainVerb> kOutput[] = {required_flag(
+    "output", "File to write, .safetensors or .onnx", &TrainVerb::output, {.file = OptionFile::writes, .letter = 'o'})};
+constexpr OptionField<TrainVerb> kRead[] = {
     flag("inputs", "What a folder's model takes, e.g. input_ids,attention_mask", &TrainVerb::inputs,
          {.has_commas = true, .takes_several = true}),
-    flag("config", "TOML file with the same keys; flags win", &TrainVerb::config, {.file = OptionFile::reads}),
-    flag("skip-bad", "Leave out rows that can't be used", &TrainVerb::skip_bad)};
+    flag("config", "TOML file with the same keys; flags win", &TrainVerb::config, {.file = OptionFile::reads})};
 
 std::span<const OptionField<TrainVerb>> TrainVerb::fields() {
-  static const auto all =
-      joined_fields<TrainVerb>(kOwn, training_fields(), DataOptions::fields(), RunFlags::fields(),
-                               RunFlags::compute_fields(), ResultFlags::report_fields(), ResultFlags::fields());
+  constexpr size_t kData = 1, kFolderAndResume = 2;
+  const auto own = TrainOptions::fields();
+  static const auto all = joined_fields<TrainVerb>(
+      kModel, own.first(kData), kOutput, own.subspan(kData, kFolderAndResume), kRead,
+      own.subspan(kData + kFolderAndResume), ResultFlags::report_fields(), ResultFlags::fields());
   return all;
 }
 
@@ -49,12 +47,29 @@ std::string notes() {
 
 void read_config(TrainVerb& verb) { read_train_config(verb.config, verb, verb, verb.data); }
 
-// A process that works for rank 0, which does the talking, but for what goes wrong here alone.
-int run_beside(Ranks& ranks, TrainModelOptions& options) {
-  set_log_sink([](LogLevel, std::string_view) {});
-  options.ranks = &ranks;
+LoadedModel opened(const TrainVerb& verb) {
+  check_training(verb);
+  exporter_for(verb.output);  // a name that says no format is refused before the work
+  LoadedModel model = load_model(verb.model, verb.inputs);
+  refuse_source_as_output(verb.output, model);
+  return model;
+}
+
+// All ranks hear of what one can't begin by.
+LoadedModel opened(const TrainVerb& verb, Ranks* ranks) {
   try {
-    train_model(options);
+    return opened(verb);
+  } catch (const Error& problem) {
+    if (ranks) ranks->meet(problem.what(), "");
+    throw;
+  }
+}
+
+// A process that works for rank 0, which does the talking, but for what goes wrong here alone.
+int run_beside(Ranks& ranks, const TrainVerb& verb, const TrainModelOptions& options) {
+  set_log_sink([](LogLevel, std::string_view) {});
+  try {
+    train_model(opened(verb, &ranks), options);
   } catch (const SaidByRankZero&) {
     return 0;
   } catch (const Error& error) {
@@ -67,24 +82,21 @@ int run_beside(Ranks& ranks, TrainModelOptions& options) {
 int run(TrainVerb& verb) {
   if (verb.data.empty()) fail("no data: give --data, or the key data in --config");
   files_of(verb).reads("--teacher", verb.teacher).check();
-  TrainModelOptions options{.model = verb.model,
-                            .data = verb.data,
-                            .output = verb.output,
-                            .folder = verb.folder,
-                            .inputs = verb.inputs,
-                            .reading = verb,
-                            .skip_bad = verb.skip_bad,
-                            .training = verb,
-                            .session = verb.session_options(),
-                            .resume = verb.resume,
-                            .command = this_command()};
+  if (verb.folder.empty()) verb.folder = run_folder(verb.output);
+  TrainModelOptions options = verb.typed();
   const std::unique_ptr<Ranks> ranks = Ranks::join();
-  if (ranks && !ranks->is_first()) return run_beside(*ranks, options);
   options.ranks = ranks.get();
-  options.progress = terminal_progress();
+  if (ranks && !ranks->is_first()) return run_beside(*ranks, verb, options);
+  const TaskContext context{.progress = terminal_progress(), .warn = [](const std::string& line) {
+                              std::fprintf(stderr, "%s\n", printable(line).c_str());
+                            }};
   Report report(verb);
-  report.finish(
-      train_model(options, [](const std::string& line) { std::fprintf(stderr, "%s\n", printable(line).c_str()); }));
+  context.tell("opening the model and the data");
+  const LoadedModel model = opened(verb, ranks.get());
+  const TrainedModel trained = train_model(model, options, context);
+  Record record = view_of(trained, model, verb.output, save_trained(verb.output, trained, model));
+  record.command = this_command();
+  report.finish(record);
   if (ranks) ranks->leave();
   return 0;
 }

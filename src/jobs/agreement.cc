@@ -8,7 +8,6 @@
 #include "base/error.h"
 #include "base/text.h"
 #include "measure/neighbours.h"
-#include "measure/prediction.h"
 
 namespace hone {
 namespace {
@@ -39,37 +38,6 @@ Estimate share_of_boxes(Evidence evidence, uint64_t seed) {
   const bool any = std::ranges::any_of(evidence.rows, [](const Evidence::Row& row) { return row.b > 0; });
   if (!any) share.value = 1, share.ci95.reset();
   return share;
-}
-
-std::vector<double> log_softmax(std::span<const float> scores) {
-  const double most = *std::ranges::max_element(scores);
-  double sum = 0;
-  for (float s : scores) sum += std::exp(s - most);
-  std::vector<double> logs;
-  for (float s : scores) logs.push_back(s - most - std::log(sum));
-  return logs;
-}
-
-// KL(p || q) in nats.
-double divergence_of(std::span<const float> reference, std::span<const float> candidate) {
-  const std::vector<double> p = log_softmax(reference), q = log_softmax(candidate);
-  double sum = 0;
-  for (size_t c = 0; c < p.size(); ++c)
-    if (const double share = std::exp(p[c]); share > 0) sum += share * (p[c] - q[c]);
-  return std::isnan(sum) ? sum : std::max(sum, 0.0);
-}
-
-template <class F>
-std::vector<double> for_rows(std::span<const float> a, std::span<const float> b, int64_t width, F value) {
-  const auto w = static_cast<size_t>(width);
-  std::vector<double> values;
-  for (size_t at = 0; at < a.size(); at += w) values.push_back(value(a.subspan(at, w), b.subspan(at, w)));
-  return values;
-}
-
-double is_same_class(std::span<const float> a, std::span<const float> b) {
-  const int64_t place = predicted_class(a);
-  return place >= 0 && place == predicted_class(b);
 }
 
 void append(std::vector<float>& all, const Tensor& more) {
@@ -140,12 +108,14 @@ OutputAgreement AgreementMeter::compare_output(const std::string& name, const Pa
   OutputAgreement result{.output = name,
                          .quality = compare(pair.reference, pair.candidate),
                          .cosine = row_cosine(pair.reference, pair.candidate, pair.width)};
-  const auto rows = [&](auto value) { return by_row(for_rows(pair.reference, pair.candidate, pair.width, value)); };
+  const auto rows = [&](RowValue value) {
+    return by_row(row_values(pair.reference, pair.candidate, pair.width, value));
+  };
   const int64_t others = result.cosine.rows - 1;
   if (is_classes(name)) {
     if (result.cosine.rows == 0) return result;
     result.same_class = mean_estimate(rows(is_same_class), true, options_.seed);
-    result.divergence = mean_estimate(rows(divergence_of), false, options_.seed);
+    result.divergence = mean_estimate(rows(divergence), false, options_.seed);
   } else if ((pair.embedding || options_.form == AnswerForm::embeddings) && result.cosine.rows >= kFewestRows) {
     const auto shared = [&](int64_t k) {
       return by_row(shared_neighbours(pair.reference, pair.candidate, pair.width, k));

@@ -17,6 +17,7 @@
 #include "jobs/bench.h"
 #include "jobs/calibration_data.h"
 #include "jobs/evaluation.h"
+#include "jobs/how_trained.h"
 #include "jobs/save_model.h"
 #include "jobs/scratch_folder.h"
 #include "jobs/train_model.h"
@@ -168,7 +169,7 @@ class Pruner {
     const std::string in = scratch_.path() + fmt::format("/pruned_{}.safetensors", stage),
                       out = scratch_.path() + fmt::format("/trained_{}.safetensors", stage);
     save_as_artefact(in, current.graph, current.files);
-    TrainModelOptions training{.model = in, .data = options_.data.file, .output = out};
+    TrainModelOptions training{.data = options_.data.file};
     std::string named_data;
     read_train_config(options_.train_config, training.training, training.reading, named_data);
     if (!named_data.empty() && !fs::equivalent(named_data, options_.data.file))
@@ -176,11 +177,10 @@ class Pruner {
            options_.data.file);
     training.training.keep_zeros = true;
     training.session = options_.data.session;
-    training.progress = options_.progress;
-    const Record record = train_model(training);
-    const std::string& finding = record.findings.at(0);  // "OUT: MODEL trained on …", of files that are gone soon
-    trained_.push_back(
-        fmt::format("stage {}: {}", stage, finding.substr(std::min(finding.find("trained on"), finding.size()))));
+    const LoadedModel begun = load_model(in);
+    const TrainedModel stages = train_model(begun, training, {.progress = options_.progress});
+    trained_.push_back(fmt::format("stage {}: {}", stage, how_trained(stages)));
+    save_trained(out, stages, begun);
     LoadedModel trained = load_model(out);
     trained.path = model_.path, trained.name = model_.name;
     trained.weight_files = model_.weight_files, trained.file_bytes = model_.file_bytes;

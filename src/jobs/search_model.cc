@@ -1,5 +1,4 @@
 #include "jobs/search_model.h"
-#include "jobs/open_session.h"
 
 #include <algorithm>
 #include <map>
@@ -7,9 +6,8 @@
 #include "base/error.h"
 #include "base/stop.h"
 #include "base/text.h"
-#include "jobs/search_record.h"
+#include "jobs/open_session.h"
 #include "jobs/search_run.h"
-#include "jobs/study_report.h"
 #include "search/storage.h"
 
 namespace hone {
@@ -17,24 +15,25 @@ namespace {
 
 class SearchJob {
  public:
-  explicit SearchJob(const SearchModelOptions& options) : options_(options) {
+  // `rebuilds`: a trial is made again, and nothing searched.
+  SearchJob(const SearchModelOptions& options, const TaskContext& context, bool rebuilds)
+      : options_(options), context_(context) {
     if (options.workers < 1 || options.workers > 256) fail("workers are {}; accepted: 1 to 256", options.workers);
     studies_ = studies_of(options.tree, options.flags, options.source, options.study, options.session);
     const bool is_folder = studies_.size() > 1 || studies_[0].objectives.size() > 1;
     for (SearchStudy& study : studies_) {
-      tell(options.progress, study.name + ": checking");
+      context.tell(study.name + ": checking");
       auto data = data_for(study);
-      runs_.push_back(std::make_unique<SearchRun>(std::move(study), std::move(data), options, results_,
-                                                  is_folder && !options.rebuild));
+      runs_.push_back(std::make_unique<SearchRun>(std::move(study), std::move(data), options, context, results_,
+                                                  is_folder && !rebuilds));
     }
     // Nothing is made before all has been checked.
-    storage_ = open_storage(options.storage, {.may_create = !options.rebuild});
-    if (!options.resume && !options.rebuild) refuse_known();
+    storage_ = open_storage(options.storage, {.may_create = !rebuilds});
+    if (!options.resume && !rebuilds) refuse_known();
     for (const auto& run : runs_) run->keep_in(storage_);
   }
 
-  Record run() {
-    if (options_.rebuild) return rebuild();
+  SearchResult run() {
     results_.recall(*storage_);
     try {
       for (const auto& run : runs_) {
@@ -42,13 +41,38 @@ class SearchJob {
         run->run();
       }
     } catch (const Stopped&) {
-      if (options_.say && options_.storage != "memory")
-        options_.say(fmt::format("{}: trials under way were put back; the same command with --resume goes on",
-                                 storage_->name()));
+      if (options_.storage != "memory")
+        context_.note(fmt::format("{}: trials under way were put back; the same command with --resume goes on",
+                                  storage_->name()));
       throw;
     }
     refuse_failures();
-    return search_record(runs_, options_);
+    SearchResult result{
+        .model = runs_[0]->config().fixed.model, .data_title = runs_[0]->data_title(), .storage = options_.storage};
+    for (const auto& run : runs_)
+      result.studies.push_back({.name = run->config().name,
+                                .group = run->config().group,
+                                .objectives = run->config().objectives,
+                                .figures = run->config().life.figures,
+                                .trials = run->trials(),
+                                .notes = run->notes()});
+    return result;
+  }
+
+  RebuiltTrial rebuild(int64_t number) {
+    if (runs_.size() != 1) fail("{} studies are given; name the one of the trial by --study", runs_.size());
+    if (options_.output.empty()) fail("--rebuild writes a model; give -o FILE.safetensors");
+    SearchRun& run = *runs_[0];
+    const auto trials = run.trials();
+    const auto found = std::ranges::find(*trials, number, [](const TrialPtr& t) { return t->number; });
+    if (found == trials->end())
+      fail("{}: study \"{}\" has no trial {}; it has {}", storage_->name(), run.config().name, number, trials->size());
+    run.begin_with_supernet(supernets_);
+    return {.study = run.config().name,
+            .storage = options_.storage,
+            .output = options_.output,
+            .trial = *found,
+            .now = run.rebuild(**found, options_.output)};
   }
 
  private:
@@ -86,21 +110,8 @@ class SearchJob {
     return data;
   }
 
-  Record rebuild() {
-    if (runs_.size() != 1) fail("{} studies are given; name the one of the trial by --study", runs_.size());
-    if (options_.output.empty()) fail("--rebuild writes a model; give -o FILE.safetensors");
-    SearchRun& run = *runs_[0];
-    const auto trials = run.trials();
-    const auto found = std::ranges::find(*trials, *options_.rebuild, [](const TrialPtr& t) { return t->number; });
-    if (found == trials->end())
-      fail("{}: study \"{}\" has no trial {}; it has {}", storage_->name(), run.config().name, *options_.rebuild,
-           trials->size());
-    run.begin_with_supernet(supernets_);
-    const Figures now = run.rebuild(**found, options_.output);
-    return rebuild_record(run, **found, now, options_);
-  }
-
   const SearchModelOptions& options_;
+  const TaskContext& context_;
   std::vector<SearchStudy> studies_;
   std::shared_ptr<Storage> storage_;
   CandidateResults results_;
@@ -111,11 +122,33 @@ class SearchJob {
 
 }  // namespace
 
-Record search_model(const SearchModelOptions& given) {
-  require_training(given.session);
-  SearchModelOptions options = given;
-  options.command = without_credentials(given.command);  // as it may be shown
-  return with_command(SearchJob(options).run(), given.command, given.storage);
+std::vector<Direction> SearchedStudy::directions() const {
+  std::vector<Direction> all;
+  for (const Objective& o : objectives) all.push_back(o.direction);
+  return all;
+}
+
+std::vector<TrialPtr> SearchedStudy::ranked() const {
+  const std::vector<Direction> towards = directions();
+  std::vector<TrialPtr> all;
+  if (towards.size() > 1) all = pareto_front(*trials, towards);
+  else
+    for (const TrialPtr& t : *trials)
+      if (t->state == TrialState::complete && t->violation() == 0) all.push_back(t);
+  std::ranges::stable_sort(all, [&](const TrialPtr& a, const TrialPtr& b) {
+    return towards[0] == Direction::maximize ? a->values[0] > b->values[0] : a->values[0] < b->values[0];
+  });
+  return all;
+}
+
+SearchResult search_model(const SearchModelOptions& options, const TaskContext& context) {
+  require_training(options.session);
+  return SearchJob(options, context, false).run();
+}
+
+RebuiltTrial rebuild_trial(const SearchModelOptions& options, int64_t number, const TaskContext& context) {
+  require_training(options.session);
+  return SearchJob(options, context, true).rebuild(number);
 }
 
 }  // namespace hone

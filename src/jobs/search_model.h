@@ -2,14 +2,15 @@
 // studies that can be stopped and gone on with.
 #pragma once
 
-#include <functional>
-#include <optional>
+#include <set>
 #include <string>
+#include <vector>
 
 #include "base/json.h"
-#include "jobs/progress.h"
-#include "report/record.h"
+#include "jobs/search_figures.h"
+#include "jobs/task.h"
 #include "runtime/session.h"
+#include "search/trial_record.h"
 
 namespace hone {
 
@@ -20,17 +21,41 @@ struct SearchModelOptions {
   std::string storage = "memory", study;
   std::string output;  // the best model; a folder where several are best
   int64_t workers = 1;
-  bool resume = false;             // go on with studies of these names, where there are some
-  std::optional<int64_t> rebuild;  // nothing is searched: the candidate of this trial is made again, as `output`
+  bool resume = false;  // go on with studies of these names, where there are some
   SessionOptions session;
-  std::string command;
-  Progress progress = {};
-  std::function<void(const std::string& line)> say = {};  // what one should know before, and when it is stopped
 };
 
-// Findings, tables and plots of the studies (search_record.h). Throws Error before anything is trained: for keys,
-// values and parameters that are not known or not possible, a grid that is too large, a budget that nothing meets, and
-// a study that is of another model, data, objective or space.
-Record search_model(const SearchModelOptions& options);
+// One study, as far as it has come.
+struct SearchedStudy {
+  std::string name, group;  // group: what studies that differ in their seeds have in common
+  std::vector<Objective> objectives;
+  std::set<std::string> figures;  // that each candidate is measured by
+  std::shared_ptr<const TrialList> trials;
+  std::vector<std::string> notes;  // of its supernet, its end, and candidates that were made again: sentences
+
+  std::vector<Direction> directions() const;
+  std::vector<TrialPtr> ranked() const;  // the best first; of several objectives the front, by the first of them
+};
+
+struct SearchResult {
+  std::string model;  // what candidates are made of
+  std::vector<SearchedStudy> studies;
+  std::string data_title;  // what they were judged on: "128 rows of …"; empty: on no data
+  std::string storage;
+};
+
+// Throws Error before anything is trained: for keys, values and parameters that are not known or not possible, a grid
+// that is too large, a budget that nothing meets, and a study that is of another model, data, objective or space; and
+// where all trials have failed. Trials under way when it is stopped are tried again by the run that resumes it.
+SearchResult search_model(const SearchModelOptions& options, const TaskContext& context = {});
+
+// A trial's candidate that was made again, as the file `output`.
+struct RebuiltTrial {
+  std::string study, storage, output;
+  TrialPtr trial;
+  Figures now;  // what it measures
+};
+// Of the one study of the options. Throws Error where there is no such trial.
+RebuiltTrial rebuild_trial(const SearchModelOptions& options, int64_t number, const TaskContext& context = {});
 
 }  // namespace hone

@@ -64,14 +64,15 @@ std::string changed(const Json& before, const Json& now) {
 }  // namespace
 
 SearchRun::SearchRun(SearchStudy study, std::shared_ptr<const EvaluationData> data, const SearchModelOptions& options,
-                     CandidateResults& results, bool is_folder)
+                     const TaskContext& context, CandidateResults& results, bool is_folder)
     : config_(std::move(study)),
       options_(options),
+      context_(context),
       results_(results),
       life_(config_.life, std::move(data)),
       space_(make_space()),
       best_(options.output, is_folder, config_.name),
-      state_(config_.name, options.progress) {
+      state_(config_.name, context.progress) {
   const std::vector<Direction> directions = directions_of(config_);
   const StudyView none{.name = config_.name, .directions = directions, .trials = {}};
   make_sampler(config_.sampler, config_.seed, config_.sampler_options)->exhausted(none, &space_);  // for its errors
@@ -86,6 +87,10 @@ SearchRun::SearchRun(SearchStudy study, std::shared_ptr<const EvaluationData> da
   check_budget();
 }
 
+Progress SearchRun::progress() const {
+  return [this](const std::string& next) { context_.tell(next); };
+}
+
 SupernetRequest SearchRun::supernet_request() const {
   return {.config = *config_.supernet,
           .space = space_,
@@ -95,7 +100,7 @@ SupernetRequest SearchRun::supernet_request() const {
           .session = config_.life.session,
           .network = [this](const TrialPlan& plan) { return life_.network(plan); },
           .parent_sha256 = config_.life.inherit.empty() ? "" : load_model(config_.life.inherit).sha256(),
-          .progress = [this](const std::string& next) { tell(options_.progress, config_.name + ": " + next); }};
+          .progress = [this](const std::string& next) { context_.tell(config_.name + ": " + next); }};
 }
 
 std::string SearchRun::supernet_text() const {
@@ -143,7 +148,7 @@ void SearchRun::check_budget() const {
   std::vector<FigureLimit> limits;
   for (const FigureLimit& limit : config_.limits)
     if (figure_kind(limit.figure).source == FigureSource::file) limits.push_back(limit);
-  if (!limits.empty()) tell(options_.progress, config_.name + ": whether anything meets the budget");
+  if (!limits.empty()) context_.tell(config_.name + ": whether anything meets the budget");
   require_reachable(space_, limits, [&](const Json& values) {
     check_stop();
     return life_.of_untrained(plan_of(config_.fixed, values));
@@ -215,9 +220,13 @@ void SearchRun::report(LiveTrial& trial, int64_t step, const Figures& figures) c
 }
 
 Figures SearchRun::live(LiveTrial& trial, const TrialPlan& plan) {
-  return life_.run(plan, file_of(trial.number()),
-                   {.progress = state_.of_trial(trial.number()),
-                    .report = [&](int64_t step, const Figures& figures) { report(trial, step, figures); }});
+  const auto progress = [this, tell = state_.of_trial(trial.number())](const std::string& next) {
+    context_.check();
+    if (tell) tell(next);
+  };
+  return life_.run(
+      plan, file_of(trial.number()),
+      {.progress = progress, .report = [&](int64_t step, const Figures& figures) { report(trial, step, figures); }});
 }
 
 std::vector<double> SearchRun::evaluate(LiveTrial& trial) {
@@ -253,7 +262,7 @@ std::unique_ptr<Sampler> SearchRun::sampler() const {
   std::unique_ptr<Sampler> made = make_sampler(config_.sampler, config_.seed, config_.sampler_options);
   if (!made->learns()) return made;
   const auto figures_of = [&](const Json& values) { return life_.of_untrained(plan_of(config_.fixed, values)); };
-  made->learn(format_losses(config_, space_, figures_of, options_.progress));
+  made->learn(format_losses(config_, space_, figures_of, progress()));
   return made;
 }
 
@@ -266,7 +275,7 @@ int64_t SearchRun::left(const Study& study) const {
 void SearchRun::enqueue_first(Study& study) const {
   const FirstPoints& first = config_.first;
   if (first.by.empty() || !study.trials()->empty()) return;
-  tell(options_.progress, fmt::format("{}: {} of {} points", config_.name, first.by, first.of));
+  context_.tell(fmt::format("{}: {} of {} points", config_.name, first.by, first.of));
   const FigureKind kind = figure_kind(first.by);
   Study drawn(open_storage("memory"), {.name = config_.name, .seed = config_.seed},
               make_sampler("random", config_.seed, {}));
@@ -338,7 +347,7 @@ void SearchRun::run() {
 
 void SearchRun::write_missing(Study& study) {
   for (const TrialPtr& trial : best_.missing(study)) {
-    tell(options_.progress, fmt::format("{}: making the candidate of trial {} again", config_.name, trial->number));
+    context_.tell(fmt::format("{}: making the candidate of trial {} again", config_.name, trial->number));
     const std::string file = file_of(trial->number);
     const Figures now = rebuild(*trial, file);
     best_.offer(study, trial->number, file);
@@ -351,7 +360,7 @@ void SearchRun::write_missing(Study& study) {
 }
 
 Figures SearchRun::rebuild(const TrialRecord& trial, const std::string& output) const {
-  return life_.run(plan_of(config_.fixed, space_.values(trial.parameters)), output, {.progress = options_.progress});
+  return life_.run(plan_of(config_.fixed, space_.values(trial.parameters)), output, {.progress = progress()});
 }
 
 }  // namespace hone

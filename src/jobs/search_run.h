@@ -13,6 +13,7 @@
 #include "jobs/search_config.h"
 #include "jobs/search_model.h"
 #include "jobs/search_state.h"
+#include "jobs/task.h"
 #include "jobs/trial_life.h"
 #include "search/study.h"
 
@@ -22,7 +23,7 @@ class SearchRun {
  public:
   // Checks all that can be checked without training.
   SearchRun(SearchStudy study, std::shared_ptr<const EvaluationData> data, const SearchModelOptions& options,
-            CandidateResults& results, bool is_folder);
+            const TaskContext& context, CandidateResults& results, bool is_folder);
 
   void keep_in(std::shared_ptr<Storage> storage) { storage_ = std::move(storage); }  // before what follows
   // Trains the supernet that it asks for, unless another study did: `known` has them by what they are of.
@@ -39,6 +40,7 @@ class SearchRun {
   std::string data_title() const { return life_.data_title(); }
 
  private:
+  Progress progress() const;  // the context's, which ends what a caller has cancelled
   Space make_space();
   void check_budget() const;
   SupernetRequest supernet_request() const;
@@ -57,6 +59,7 @@ class SearchRun {
 
   SearchStudy config_;
   const SearchModelOptions& options_;
+  const TaskContext& context_;
   std::shared_ptr<Storage> storage_;
   CandidateResults& results_;
   TrialLife life_;

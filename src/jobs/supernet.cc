@@ -22,6 +22,7 @@
 #include "train/initialise.h"
 #include "train/norm_statistics.h"
 #include "train/supernet.h"
+#include "train/training_loop.h"
 
 namespace hone {
 namespace {
@@ -76,6 +77,18 @@ Graph network_graph(const SupernetRequest& request, const TrialPlan& plan) {
   for (ValueId input : inputs)
     if (graph.use_count(input) == 0) graph.erase_input(input);
   return graph;
+}
+
+// Those that a step trains beside the largest: the smallest, and some of the drawn ones.
+std::vector<size_t> sub_nets(const SupernetConfig& config, size_t smallest, std::vector<size_t> points, int64_t step) {
+  std::vector<size_t> chosen{smallest};
+  Philox random(static_cast<uint64_t>(config.seed), static_cast<uint64_t>(step));
+  while (std::ssize(chosen) <= config.sub_nets && !points.empty()) {
+    const auto at = points.begin() + random.below(static_cast<uint32_t>(points.size()));
+    chosen.push_back(*at);
+    points.erase(at);
+  }
+  return chosen;
 }
 
 template <class Work>
@@ -232,29 +245,28 @@ void Supernet::train(const SupernetRequest& request, const std::string& identity
       points.push_back(of_network("drawn", [&] { return trainer.add(graph); }));
     }
     networks = points.size() + 2;
-    const Schedule schedule(config, optimizer.rate, config.steps);
-    const int64_t per_epoch = data_->train().per_epoch();
-    BatchReader batches(data_->train(), static_cast<uint64_t>((config.steps + per_epoch - 1) / per_epoch),
-                        static_cast<uint64_t>(begin / per_epoch), begin % per_epoch);
+    const TrainingLoop loop(data_->train(), Schedule(config, optimizer.rate, config.steps), config.steps);
+    const int64_t every = config.checkpoint_every > 0 ? config.checkpoint_every : kCheckpointEvery;
     try {
-      for (int64_t step = begin; step < config.steps; ++step) {
-        check_stop();
-        const std::optional<Batch> batch = batches.next();
-        CHECK(batch, "the data end before step {}", config.steps);
-        std::vector<size_t> chosen{smallest}, left = points;
-        Philox random(static_cast<uint64_t>(config.seed), static_cast<uint64_t>(step));
-        while (std::ssize(chosen) <= config.sub_nets && !left.empty()) {
-          const auto at = left.begin() + random.below(static_cast<uint32_t>(left.size()));
-          chosen.push_back(*at);
-          left.erase(at);
-        }
-        loss = trainer.step(chosen, data_->parts(*batch, 1)[0], schedule.rate(step));
-        if (!std::isfinite(loss))
-          fail("[supernet]: the loss of step {} is {}; give a smaller rate, or clip-norm = 1", step + 1, loss);
-        tell(request.progress, fmt::format("supernet: step {} of {}, loss {:.4f}", step + 1, config.steps, loss));
-        const int64_t every = config.checkpoint_every > 0 ? config.checkpoint_every : kCheckpointEvery;
-        if ((step + 1) % every == 0 && step + 1 < config.steps) save();
-      }
+      loop.run(begin, config.steps,
+               {.make =
+                    [&](const TrainingStep& step) {
+                      const std::vector<size_t> parts = sub_nets(config, smallest, points, step.number);
+                      return loss = trainer.step(parts, data_->parts(step.batch, 1)[0], step.rate);
+                    },
+                .lost =
+                    [&](const TrainingStep& step, double) {
+                      fail("[supernet]: the loss of step {} is {}; give a smaller rate, or clip-norm = 1",
+                           step.number + 1, loss);
+                    },
+                .made =
+                    [&](const TrainingStep& step, double) {
+                      const int64_t made = step.number + 1;
+                      tell(request.progress,
+                           fmt::format("supernet: step {} of {}, loss {:.4f}", made, config.steps, loss));
+                      if (made % every == 0 && made < config.steps) save();
+                      return true;
+                    }});
     } catch (const Stopped&) {
       save();
       throw;

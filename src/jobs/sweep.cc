@@ -97,17 +97,16 @@ class Sweeper {
     const std::string name = format.empty() ? "the original" : format;
     const auto [selecting, held_out, figures] = study_.measured(name + " trained", [&]() -> FormatStudy::Changed {
       TrainModelOptions training = *options_.training;
-      training.model = options_.model;
-      training.inputs = options_.inputs;
+      const LoadedModel original = load_model(options_.model, options_.inputs);
       const ScratchFolder scratch;
       if (training.training.max_length == 0) training.training.max_length = options_.judged.max_length;
-      training.output = scratch.path() + "/trained.safetensors";
-      training.folder = scratch.path() + "/run";
+      const std::string file = scratch.path() + "/trained.safetensors";
       training.training.qat = format.empty() ? std::vector<std::string>() : rules_of(format);
       if (format.empty()) training.training.learn_scales = false;
-      training.progress = [&](const std::string& line) { tell(options_.progress, name + ": " + line); };
-      train_model(training);
-      const Graph graph = canonicalise(load_model(training.output).graph);
+      const TaskContext context{
+          .progress = [&](const std::string& line) { tell(options_.progress, name + ": " + line); }};
+      save_trained(file, train_model(original, training, context), original);
+      const Graph graph = canonicalise(load_model(file).graph);
       return {graph, size_as_quantized(graph, format)};
     });
     const auto [bytes, parameters] = figures;

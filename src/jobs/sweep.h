@@ -22,8 +22,8 @@ struct SweepOptions {
   QuantizeOptions quantize;          // all but the format
   Calibration data, calibration;     // what outputs are compared on, what methods learn from (StudyOptions)
   EvaluationOptions judged;          // by what
-  // How the model is trained in each format as well, beside being quantized after training: all but the model, the
-  // rules and the output. None: it is not.
+  // How the model is trained in each format as well, beside being quantized after training: all but the
+  // rules. None: it is not.
   std::optional<TrainModelOptions> training = {};
   SessionOptions session;
   std::string command;

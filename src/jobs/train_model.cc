@@ -1,5 +1,4 @@
 #include "jobs/train_model.h"
-#include "jobs/open_session.h"
 
 #include <malloc.h>
 
@@ -10,19 +9,16 @@
 #include <fmt/ranges.h>
 
 #include "base/error.h"
-#include "base/hash.h"
 #include "base/mapped_file.h"
 #include "base/text.h"
 #include "base/threads.h"
 #include "data/batch_reader.h"
 #include "data/dataset_facts.h"
 #include "jobs/compiled_packer.h"
-#include "jobs/load_model.h"
-#include "jobs/save_model.h"
+#include "jobs/open_session.h"
+#include "jobs/scratch_folder.h"
 #include "jobs/training_choices.h"
 #include "jobs/training_data.h"
-#include "jobs/training_record.h"
-#include "jobs/training_run.h"
 #include "jobs/untrained_lines.h"
 #include "measure/environment.h"
 #include "measure/memory.h"
@@ -80,9 +76,10 @@ std::string listed(std::vector<std::string> names) {
 
 class Job {
  public:
-  Job(const TrainModelOptions& options, const Say& say) : options_(options), say_(say) {}
+  Job(const LoadedModel& model, const TrainModelOptions& options, const TaskContext& context)
+      : options_(options), context_(context), model_(model) {}
 
-  Record run() {
+  TrainedModel run() {
     try {
       return run_alone();
     } catch (const Error& problem) {
@@ -93,29 +90,27 @@ class Job {
   }
 
  private:
-  Record run_alone() {
+  TrainedModel run_alone() {
+    check_training(options_.training);
     optimizer_ = choose_optimizer(options_.training);
-    check_distillation(options_.training);
-    exporter_for(options_.output);  // a name that says no format is refused before the work
-    tell(options_.progress, "opening the model and the data");
-    model_ = load_model(options_.model, options_.inputs);
-    model_digest_ = model_.sha256();
-    refuse_source_as_output(options_.output, model_);
+    result_.model_sha256 = model_.sha256();
     read_data();
     fit_model();
     const int64_t before = resident_before();
     Graph trained = train(before);
     if (!is_first()) return {};
-    const SavedModel saved = save(std::move(trained));
-    facts_.resident = memory_use().peak_bytes - before;
-    return record(saved);
+    result_.model = as_written(std::move(trained));
+    result_.resident_bytes = memory_use().peak_bytes - before;
+    result_.classes = data_->needs().names;
+    result_.is_rounded = !options_.training.qat.empty();
+    return std::move(result_);
   }
 
   bool is_first() const { return !options_.ranks || options_.ranks->is_first(); }
   int ranks() const { return options_.ranks ? options_.ranks->size() : 1; }
 
   void say(const std::string& line) const {
-    if (say_ && !line.empty()) say_(line);
+    if (!line.empty()) context_.note(line);
   }
 
   // For the peak that is measured, beside the one that is planned: without what reading left behind.
@@ -132,10 +127,12 @@ class Job {
     Dataset read = read_for(model_, options_);
     const DatasetFacts found = check_dataset(read);
     say(to_string(found));
-    data_digest_ = found.sha256;
+    result_.data = options_.data;
+    result_.data_sha256 = found.sha256;
+    result_.data_bytes = bytes_in(options_.data);
     data_.emplace(usable_rows(std::move(read), found, options_.skip_bad), model_, options_.training);
     for (const std::string& note : data_->notes()) say(note);
-    facts_.data = fmt::format("{} rows of {}", data_->train().rows().size(), options_.data);
+    result_.data_rows = std::ssize(data_->train().rows());
     if (!data_->validation())
       say("the data have no split \"validation\": nothing is judged on the way (validation-fraction makes one)");
   }
@@ -152,7 +149,7 @@ class Job {
                                                   .width = needs.width,
                                                   .per_word = needs.per_word,
                                                   .seed = static_cast<uint64_t>(o.seed)});
-    facts_.head = head.made ? head.what : "";
+    result_.head = head.made ? head.what : "";
     fitted_ = std::move(head.graph);
     if (!o.teacher.empty()) open_teacher();
     std::vector<std::string> rules = o.rule, of_adapters;
@@ -201,10 +198,10 @@ class Job {
     data_->fit(inference_graph(graphs_.evaluate));
     say(data_->fit_norms(graphs_, ranks()));
     say_sizes();
-    for (const TrainedParameter& p : graphs_.parameters) facts_.trained += p.elements;
-    say(fmt::format("{} weights in {} tensors are trained, {} tensors are frozen{}", facts_.trained,
+    for (const TrainedParameter& p : graphs_.parameters) result_.trained_elems += p.elements;
+    say(fmt::format("{} weights in {} tensors are trained, {} tensors are frozen{}", result_.trained_elems,
                     graphs_.parameters.size(), graphs_.frozen.size(),
-                    facts_.head.empty() ? "" : "; new: " + facts_.head));
+                    result_.head.empty() ? "" : "; new: " + result_.head));
     for (const std::string& line : untrained_lines(graphs_.others, form_.relaid)) say(line);
     say_types();
   }
@@ -218,11 +215,11 @@ class Job {
       others.push_back(std::move(teacher));
     }
     fitted_ = with_compared_layers(std::move(fitted_), own, model_.name);
-    tell(options_.progress, "opening the teacher");
+    context_.tell("opening the teacher");
     teacher_.emplace(
         TeacherOptions{.model = o.teacher, .layers = others, .predictions = o.distill_weight > 0, .output = ""}, model_,
         fitted_, predictions_label(without_compared_layers(fitted_), ""), *data_, options_.session);
-    facts_.notes.push_back(teacher_->what());
+    result_.notes.push_back(teacher_->what());
     say(teacher_->what());
   }
 
@@ -248,7 +245,7 @@ class Job {
         round_for_training(std::move(fitted_), {.rules = o.qat, .learn_scales = o.learn_scales}, observe);
     fitted_ = std::move(rounded.graph);
     groups.insert(groups.end(), rounded.rules.begin(), rounded.rules.end());
-    facts_.notes.push_back(rounded.what);
+    result_.notes.push_back(rounded.what);
     say(rounded.what);
   }
 
@@ -279,11 +276,11 @@ class Job {
     if (graphs_.sizes.empty()) return;
     std::vector<std::string> largest;
     for (const auto& [symbol, size] : graphs_.sizes) largest.push_back(fmt::format("{} = {}", symbol, size));
-    facts_.notes.push_back(
+    result_.notes.push_back(
         fmt::format("gradients need sizes that the model leaves open: there is a step for each of the data's, the "
                     "largest with {}",
                     fmt::join(largest, ", ")));
-    say(facts_.notes.back());
+    say(result_.notes.back());
   }
 
   // What the evaluation reads but for labels.
@@ -335,20 +332,22 @@ class Job {
     Trainer trainer(std::move(graphs_), options_.session, options_.ranks);
     const int64_t made = resident();
     const TrainingSizes sizes = largest_sizes(trainer);
-    folder_ = run_folder(options_);
+    result_.folder = options_.folder;
+    folder_ = options_.folder.empty() ? scratch_.emplace().path() : options_.folder;
     std::string decisive = decisive_options(options_.training, options_.reading);
-    decisive += fmt::format("data = {}\nmodel = {}\ncompute = {}\ncode = {}\n", data_digest_, model_digest_,
-                            to_string(options_.session.compute.value_or(Compute::f32)), device_name(options_.session));
+    decisive +=
+        fmt::format("data = {}\nmodel = {}\ncompute = {}\ncode = {}\n", result_.data_sha256, result_.model_sha256,
+                    to_string(options_.session.compute.value_or(Compute::f32)), device_name(options_.session));
     if (teacher_) decisive += fmt::format("teacher = {}\n", teacher_->sha256());
     TrainingRun run(trainer, teacher_ ? &*teacher_ : nullptr, *data_, options_.training, optimizer_.rate, folder_,
-                    model_digest_, decisive, options_.ranks);
+                    result_.model_sha256, decisive, options_.ranks);
     beside += resident() - made;
-    facts_.memory = trainer.plan(sizes);
-    facts_.memory.code += std::max<int64_t>(beside, 0);
+    result_.planned = trainer.plan(sizes);
+    result_.planned.code += std::max<int64_t>(beside, 0);
     if (teacher_)
-      facts_.memory.teacher =
+      result_.planned.teacher =
           teacher_->plan(data_->largest_of_teacher(teacher_->graph(), options_.training.parts * ranks()));
-    say(memory_line(facts_.memory));
+    say(memory_line(result_.planned));
     run.validated = options_.validated;
     if (const std::vector<Relaid> rounded = rounded_at_last(); !rounded.empty())
       run.as_written = [rounded](const auto& name, const Tensor& value) {
@@ -360,7 +359,7 @@ class Job {
       say(fmt::format("resumed after step {}", trainer.steps()));
     }
     if (options_.ranks) meet(run, decisive);
-    outcome_ = run.run(options_.progress);
+    result_.outcome = run.run(context_);
     auto parameters = trainer.parameters();
     std::erase_if(parameters, [](const auto& parameter) { return is_projection(parameter.first); });
     return with_trained(fitted_, parameters);
@@ -388,48 +387,32 @@ class Job {
         "", fmt::format("version = {}\ninstructions = {}\n{}", environment().hone_version, instructions, decisive));
     run.share_what_resumed();
     const std::string note = fmt::format("{} processes have a part of each batch", ranks());
-    facts_.notes.push_back(note);
+    result_.notes.push_back(note);
     say(note);
   }
 
-  SavedModel save(Graph trained) {
+  LoadedModel as_written(Graph trained) {
     LoadedModel written = model_;
     written.graph = std::move(trained);
     data_->describe_rows(written);
-    trained = std::move(written.graph);
-    written.graph = model_.graph;
-    trained.metadata.erase("compute");  // it computes as it was judged
+    Graph& graph = written.graph;
+    graph.metadata.erase("compute");  // it computes as it was judged
     if (const Compute compute = options_.session.compute.value_or(Compute::f32); compute != Compute::f32)
-      trained.metadata["compute"] = to_string(compute);
-    trained.metadata.erase("random_weights");
-    if (!options_.training.qat.empty()) trained = packed_as_trained(std::move(trained), *packer_);
+      graph.metadata["compute"] = to_string(compute);
+    graph.metadata.erase("random_weights");
+    if (!options_.training.qat.empty()) graph = packed_as_trained(std::move(graph), *packer_);
     // Adapters stand beside layers as hone has them.
-    if (!has_adapters(trained)) trained = in_stored_form(std::move(trained), form_.relaid);
-    return save_model(options_.output, trained, written, {.keep_layouts = true});
-  }
-
-  Record record(const SavedModel& saved) {
-    facts_.model = model_.name;
-    facts_.output = options_.output;
-    facts_.folder = folder_;
-    facts_.command = options_.command;
-    facts_.classes = data_->needs().names;
-    Record record = training_record(facts_, outcome_);
-    if (!options_.training.qat.empty()) record.findings.push_back(size_finding(options_.output, saved, model_));
-    add_check(record, options_.output, saved);
-    if (!model_.weight_files.empty())
-      record.manifest.push_back({"input", model_.path, model_digest_, model_.file_bytes});
-    record.manifest.push_back({"data", options_.data, data_digest_, bytes_in(options_.data)});
-    record.manifest.push_back({"output", options_.output, sha256_of_file(options_.output), saved.bytes});
-    return record;
+    if (!has_adapters(graph)) graph = in_stored_form(std::move(graph), form_.relaid);
+    return written;
   }
 
   const TrainModelOptions& options_;
-  const Say& say_;
+  const TaskContext& context_;
+  const LoadedModel& model_;
   ChosenOptimizer optimizer_{};
   const std::shared_ptr<const Packer> packer_ = compiled_packer();
-  LoadedModel model_;
-  std::string model_digest_, data_digest_, folder_;
+  std::optional<ScratchFolder> scratch_;
+  std::string folder_;
   bool has_checkpoint_ = false;
   bool met_ = false;  // by the other ranks
   std::optional<TrainingData> data_;
@@ -437,20 +420,56 @@ class Job {
   TrainingForm form_;  // of the model, whose graph is fitted_ then
   Graph fitted_;
   TrainGraphs graphs_;
-  TrainingFacts facts_;
-  TrainingOutcome outcome_;
+  TrainedModel result_;
 };
+
+constexpr OptionField<TrainOptions> kOwn[] = {
+    flag("data", "The data: a file or a folder", &TrainOptions::data, {.file = OptionFile::reads}),
+    flag("folder", "Of checkpoints and logs (default: OUTPUT without its ending, and .run)", &TrainOptions::folder,
+         {.value = "FOLDER"}),
+    flag("resume", "Go on from the folder's last checkpoint, where there is one", &TrainOptions::resume),
+    flag("skip-bad", "Leave out rows that can't be used", &TrainOptions::skip_bad)};
 
 }  // namespace
 
-std::string run_folder(const TrainModelOptions& options) {
-  if (!options.folder.empty()) return options.folder;
-  return fs::path(options.output).replace_extension("run").string();
+std::span<const OptionField<TrainOptions>> TrainOptions::fields() {
+  static const auto all = joined_fields<TrainOptions>(kOwn, training_fields(), DataOptions::fields(),
+                                                      RunFlags::fields(), RunFlags::compute_fields());
+  return all;
 }
 
-Record train_model(const TrainModelOptions& options, const Say& say) {
+TrainModelOptions TrainOptions::typed() const {
+  return {.data = data,
+          .folder = folder,
+          .reading = *this,
+          .skip_bad = skip_bad,
+          .training = *this,
+          .session = session_options(),
+          .resume = resume};
+}
+
+std::string run_folder(const std::string& output) { return fs::path(output).replace_extension("run").string(); }
+
+void check_training(const TrainingOptions& options) {
+  choose_optimizer(options);
+  check_distillation(options);
+}
+
+TrainedModel train_model(const LoadedModel& model, const TrainModelOptions& options, const TaskContext& context) {
   require_training(options.session);
-  return Job(options, say).run();
+  if (options.data.empty()) fail("there is nothing to train on: data names no file");
+  if (options.resume && options.folder.empty()) fail("resume is given, and no folder whose last checkpoint is meant");
+  return Job(model, options, context).run();
+}
+
+TrainedModel train_model(const LoadedModel& model, const TrainOptions& options, const TaskContext& context) {
+  return train_model(model, options.typed(), context);
+}
+
+SavedModel save_trained(const std::string& path, const TrainedModel& trained, const LoadedModel& original) {
+  LoadedModel source = trained.model;
+  source.graph = original.graph;
+  return save_model(path, trained.model.graph, source, {.keep_layouts = true});
 }
 
 }  // namespace hone

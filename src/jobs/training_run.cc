@@ -10,6 +10,7 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/stop.h"
+#include "data/batch_reader.h"
 
 namespace hone {
 namespace {
@@ -30,6 +31,11 @@ std::string duration_text(double seconds) {
 Json number_json(double value) { return std::isfinite(value) ? Json(value) : Json(); }
 double number_of(const Json& value) { return value.is_number() ? value.get<double>() : std::nan(""); }
 
+TrainingLoop loop_of(const Batches& data, const TrainingOptions& options, double rate, const Ranks* ranks) {
+  const int64_t steps = options.steps > 0 ? options.steps : options.epochs * data.per_epoch();
+  return {data, Schedule(options, rate, steps), steps, ranks ? BatchShare{ranks->rank(), ranks->size()} : BatchShare()};
+}
+
 }  // namespace
 
 TrainingRun::TrainingRun(Trainer& trainer, Teacher* teacher, const TrainingData& data, const TrainingOptions& options,
@@ -43,31 +49,23 @@ TrainingRun::TrainingRun(Trainer& trainer, Teacher* teacher, const TrainingData&
       decisive_(std::move(decisive)),
       ranks_(ranks),
       metric_(metric_of(options, data.needs())),
-      per_epoch_(data.train().per_epoch()),
-      steps_in_all_(options.steps > 0 ? options.steps : options.epochs * per_epoch_),
-      schedule_(options, rate, steps_in_all_) {}
+      loop_(loop_of(data.train(), options, rate, ranks)) {}
 
 double TrainingRun::seconds() const { return seconds_before_ + static_cast<double>(steady_ns() - begin_ns_) * 1e-9; }
 
-double TrainingRun::epochs_seen() const {
-  return static_cast<double>(position_.epoch) + static_cast<double>(position_.index) / static_cast<double>(per_epoch_);
-}
-
-TrainingOutcome TrainingRun::run(const Progress& progress) {
+TrainingOutcome TrainingRun::run(const TaskContext& context) {
   begin_ns_ = steady_ns();
   if (is_first())
     log_.emplace(folder_, std::vector<std::string>{"loss", "rate", "gradient_norm", metric_.name()}, trainer_.steps());
-  const auto epochs = static_cast<uint64_t>((steps_in_all_ + per_epoch_ - 1) / per_epoch_);
-  if (trainer_.steps() < steps_in_all_ && ended_.empty()) {
-    BatchReader batches = reader(epochs);
-    while (trainer_.steps() < steps_in_all_ && ended_.empty()) {
-      check_stop();
-      const std::optional<Batch> batch = batches.next();
-      CHECK(batch, "the data end before step {}", steps_in_all_);
-      step(*batch, progress);
-      after_step(*batch, progress);
-    }
-  }
+  if (ended_.empty())
+    loop_.run(trainer_.steps(), loop_.steps(),
+              {.make = [&](const TrainingStep& next) { return step(next); },
+               .lost = [&](const TrainingStep& at, double loss) { name_first_fault(at.number + 1, loss, context); },
+               .made =
+                   [&](const TrainingStep&, double loss) {
+                     after_step(loss, context);
+                     return ended_.empty();
+                   }});
   const int64_t made = trainer_.steps();
   if (!is_first()) return {.steps = made};
   if (best_ && best_->step != made) {
@@ -76,7 +74,7 @@ TrainingOutcome TrainingRun::run(const Progress& progress) {
   }
   if (as_written) trainer_.change_parameters(as_written);
   if (best_) {
-    tell(progress, fmt::format("validation of the weights of step {}", best_->step));
+    context.tell(fmt::format("validation of the weights of step {}", best_->step));
     best_ = validate(true);
   }
   return {.steps = made,
@@ -88,11 +86,6 @@ TrainingOutcome TrainingRun::run(const Progress& progress) {
           .metric = metric_};
 }
 
-BatchReader TrainingRun::reader(uint64_t epochs) const {
-  const BatchShare share = ranks_ ? BatchShare{ranks_->rank(), ranks_->size()} : BatchShare();
-  return BatchReader(data_.train(), epochs, position_.epoch, position_.index, BatchReader::kAhead, share);
-}
-
 std::vector<NamedTensors> TrainingRun::lessons(const Batch& batch) {
   std::vector<NamedTensors> parts = data_.parts(batch, options_.parts);
   if (!teacher_) return parts;
@@ -101,36 +94,31 @@ std::vector<NamedTensors> TrainingRun::lessons(const Batch& batch) {
   return parts;
 }
 
-void TrainingRun::step(const Batch& batch, const Progress& progress) {
-  const int64_t number = trainer_.steps();
-  const std::vector<NamedTensors> parts = lessons(batch);
-  const Trainer::Step done = trainer_.step(parts, schedule_.rate(number), false, batch.first);
-  if (!std::isfinite(done.loss)) name_first_fault(number + 1, done.loss, progress);
+double TrainingRun::step(const TrainingStep& step) {
+  const Trainer::Step done = trainer_.step(lessons(step.batch), step.rate, false, step.batch.first);
   loss_sum_ += done.loss;
   ++loss_steps_;
   has_norm_ = done.norm.has_value();
   norm_sum_ += done.norm.value_or(0);
-  tell(progress, state_text(done.loss));
+  return done.loss;
 }
 
 std::string TrainingRun::state_text(double loss) const {
   const int64_t done = trainer_.steps();
   const double per_step = (static_cast<double>(steady_ns() - begin_ns_) * 1e-9) / static_cast<double>(done);
-  std::string text = fmt::format("epoch {}, step {} of {}: loss {:.4f}, rate {:.2e}", position_.epoch + 1, done,
-                                 steps_in_all_, loss, schedule_.rate(done - 1));
+  std::string text = fmt::format("epoch {}, step {} of {}: loss {:.4f}, rate {:.2e}", loop_.epochs(done - 1) + 1, done,
+                                 loop_.steps(), loss, loop_.rate(done - 1));
   if (last_) text += fmt::format(", {} {:.4f}", metric_.title(), last_->metric);
-  return text + fmt::format(", {} left", duration_text(per_step * static_cast<double>(steps_in_all_ - done)));
+  return text + fmt::format(", {} left", duration_text(per_step * static_cast<double>(loop_.steps() - done)));
 }
 
-void TrainingRun::after_step(const Batch& batch, const Progress& progress) {
-  position_ = {batch.epoch, batch.index + 1};
-  const bool ends_epoch = position_.index == per_epoch_, is_last = trainer_.steps() == steps_in_all_;
-  if (ends_epoch) position_ = {batch.epoch + 1, 0};
-  const auto is_due = [&](int64_t every) {
-    return is_last || (every > 0 ? trainer_.steps() % every == 0 : ends_epoch);
-  };
+void TrainingRun::after_step(double loss, const TaskContext& context) {
+  context.tell(state_text(loss));
+  const int64_t made = trainer_.steps();
+  const bool ends_epoch = loop_.batches(made) == 0, is_last = made == loop_.steps();
+  const auto is_due = [&](int64_t every) { return is_last || (every > 0 ? made % every == 0 : ends_epoch); };
   if (is_due(options_.log_every)) log_training();
-  if (data_.validation() && is_due(options_.validate_every)) judge(progress);
+  if (data_.validation() && is_due(options_.validate_every)) judge(context);
   if (is_due(options_.checkpoint_every) || !ended_.empty()) save(last_path());
 }
 
@@ -138,10 +126,10 @@ void TrainingRun::log_training() {
   if (loss_steps_ == 0 || !log_) return;
   const auto steps = static_cast<double>(loss_steps_);
   LogEntry entry{.step = trainer_.steps(),
-                 .epoch = epochs_seen(),
+                 .epoch = loop_.epochs_seen(trainer_.steps()),
                  .split = "train",
                  .seconds = seconds(),
-                 .values = {{"loss", loss_sum_ / steps}, {"rate", schedule_.rate(trainer_.steps() - 1)}}};
+                 .values = {{"loss", loss_sum_ / steps}, {"rate", loop_.rate(trainer_.steps() - 1)}}};
   if (has_norm_) entry.values.emplace_back("gradient_norm", norm_sum_ / steps);
   log_->add(entry);
   loss_sum_ = norm_sum_ = 0;
@@ -187,13 +175,13 @@ bool TrainingRun::is_better(const Validation& a, const Validation& b) const {
   return metric_.def->larger_is_better ? a.metric > b.metric : a.metric < b.metric;
 }
 
-void TrainingRun::judge(const Progress& progress) {
-  tell(progress, fmt::format("validation after step {}", trainer_.steps()));
+void TrainingRun::judge(const TaskContext& context) {
+  context.tell(fmt::format("validation after step {}", trainer_.steps()));
   if (is_first()) last_ = validate();
   if (ranks_) share_validation();
   if (log_)
     log_->add({.step = trainer_.steps(),
-               .epoch = epochs_seen(),
+               .epoch = loop_.epochs_seen(trainer_.steps()),
                .split = "validation",
                .seconds = seconds(),
                .values = {{"loss", last_->loss}, {metric_.name(), last_->metric}}});
@@ -210,9 +198,11 @@ void TrainingRun::judge(const Progress& progress) {
 }
 
 Json TrainingRun::progress_json() const {
-  Json json{{"step", trainer_.steps()},  {"epoch", position_.epoch}, {"index", position_.index},
-            {"seconds", seconds()},      {"loss_sum", loss_sum_},    {"norm_sum", norm_sum_},
-            {"loss_steps", loss_steps_}, {"worse", worse_},          {"ended", ended_}};
+  const int64_t made = trainer_.steps();
+  Json json{
+      {"step", made},          {"epoch", loop_.epochs(made)}, {"index", loop_.batches(made)}, {"seconds", seconds()},
+      {"loss_sum", loss_sum_}, {"norm_sum", norm_sum_},       {"loss_steps", loss_steps_},    {"worse", worse_},
+      {"ended", ended_}};
   for (const auto& [key, validation] : {std::pair("best", &best_), std::pair("last", &last_)})
     if (*validation)
       json[key] = {{"step", (*validation)->step},
@@ -254,11 +244,11 @@ void TrainingRun::restore(const Checkpoint& checkpoint, const std::string& path)
 void TrainingRun::set_progress(const Json& json, const std::string& path) {
   const auto integer = [&](const char* key) { return json_get<int64_t>(json, key, path); };
   const int64_t step = integer("step");
-  position_ = {json_get<uint64_t>(json, "epoch", path), integer("index")};
-  if (step < 0 || position_.index < 0 || position_.index >= per_epoch_ ||
-      step != static_cast<int64_t>(position_.epoch) * per_epoch_ + position_.index)
+  const auto epoch = json_get<uint64_t>(json, "epoch", path);
+  const int64_t index = integer("index");
+  if (step < 0 || epoch != static_cast<uint64_t>(loop_.epochs(step)) || index != loop_.batches(step))
     fail("{}: says that it was written after step {}, at batch {} of epoch {}, and the data have {} batches", path,
-         step, position_.index, position_.epoch, per_epoch_);
+         step, index, epoch, loop_.per_epoch());
   seconds_before_ = json_get<double>(json, "seconds", path);
   loss_sum_ = json_get<double>(json, "loss_sum", path);
   norm_sum_ = json_get<double>(json, "norm_sum", path);
@@ -276,29 +266,25 @@ void TrainingRun::set_progress(const Json& json, const std::string& path) {
 
 // Steps are the same bits each time: those since the last checkpoint are made once more, the last two with every result
 // looked at. The step before the loss that is no number may have been what spoilt the weights.
-void TrainingRun::name_first_fault(int64_t step, double loss, const Progress& progress) {
+void TrainingRun::name_first_fault(int64_t step, double loss, const TaskContext& context) {
   std::optional<Checkpoint> checkpoint;
   if (is_first() && std::filesystem::exists(last_path())) {
     checkpoint = load_checkpoint(last_path());
     if (checkpoint->model != identity_ || checkpoint->options != decisive_) checkpoint.reset();
   }
   if (checkpoint) restore(*checkpoint, last_path());
-  else position_ = {}, trainer_.reset();
+  else trainer_.reset();
   if (ranks_) share_what_resumed();
   const std::string kept = trainer_.steps() > 0 ? fmt::format("{} is from after step {}", last_path(), trainer_.steps())
                                                 : std::string("no checkpoint was written before it");
   std::string first = "no single operation computes NaN or an infinity: they are sums of large numbers, or in the data";
   try {
-    BatchReader batches = reader(position_.epoch + 1 + static_cast<uint64_t>(step / per_epoch_));
-    while (trainer_.steps() < step) {
-      check_stop();
-      const std::optional<Batch> batch = batches.next();
-      if (!batch) break;
-      const int64_t number = trainer_.steps();
-      tell(progress, fmt::format("the loss of step {} is {}; looking for where it comes from, at step {}", step, loss,
-                                 number + 1));
-      trainer_.step(lessons(*batch), schedule_.rate(number), number + 2 >= step, batch->first);
-    }
+    loop_.run(trainer_.steps(), step, {.make = [&](const TrainingStep& again) {
+                context.tell(fmt::format("the loss of step {} is {}; looking for where it comes from, at step {}", step,
+                                         loss, again.number + 1));
+                const bool checked = again.number + 2 >= step;
+                return trainer_.step(lessons(again.batch), again.rate, checked, again.batch.first).loss;
+              }});
   } catch (const Error& error) {
     first = fmt::format("in step {}, {}", trainer_.steps() + 1, error.what());
   }

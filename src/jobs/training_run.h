@@ -1,4 +1,5 @@
-// The loop of hone train: batches, steps, validation, checkpoints and logs.
+// What hone train does around its steps: validation, checkpoints, logs, and the search for the first number that is
+// none.
 #pragma once
 
 #include <functional>
@@ -6,8 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "data/batch_reader.h"
-#include "jobs/progress.h"
+#include "jobs/task.h"
 #include "jobs/teacher.h"
 #include "jobs/train_options.h"
 #include "jobs/training_data.h"
@@ -17,6 +17,7 @@
 #include "train/checkpoint.h"
 #include "train/trainer.h"
 #include "train/training_log.h"
+#include "train/training_loop.h"
 
 namespace hone {
 
@@ -55,34 +56,27 @@ class TrainingRun {
 
   // Trains to the end; the trainer (that of rank 0) has the best weights then, or where nothing was validated the last,
   // as they are written.
-  TrainingOutcome run(const Progress& progress);
+  TrainingOutcome run(const TaskContext& context);
 
   std::string last_path() const { return folder_ + "/last.safetensors"; }
   std::string best_path() const { return folder_ + "/best.safetensors"; }
-  int64_t steps_in_all() const { return steps_in_all_; }
 
  private:
-  struct Position {
-    uint64_t epoch = 0;
-    int64_t index = 0;  // of the next batch
-  };
-  void step(const Batch& batch, const Progress& progress);
+  double step(const TrainingStep& step);                  // its loss
   std::vector<NamedTensors> lessons(const Batch& batch);  // inputs, labels and what the teacher gives
   Validation validate(bool with_interval = false);
   void share_validation();
   bool is_first() const { return !ranks_ || ranks_->is_first(); }
-  BatchReader reader(uint64_t epochs) const;
-  void after_step(const Batch& batch, const Progress& progress);
-  void judge(const Progress& progress);
+  void after_step(double loss, const TaskContext& context);
+  void judge(const TaskContext& context);
   void log_training();
   void save(const std::string& path) const;
   Json progress_json() const;
   void restore(const Checkpoint& checkpoint, const std::string& path);
   void set_progress(const Json& json, const std::string& path);
-  [[noreturn]] void name_first_fault(int64_t step, double loss, const Progress& progress);
+  [[noreturn]] void name_first_fault(int64_t step, double loss, const TaskContext& context);
   bool is_better(const Validation& a, const Validation& b) const;
   double seconds() const;
-  double epochs_seen() const;
   std::string state_text(double loss) const;
 
   Trainer& trainer_;
@@ -92,9 +86,7 @@ class TrainingRun {
   const std::string folder_, identity_, decisive_;
   Ranks* const ranks_;
   const Metric metric_;
-  const int64_t per_epoch_, steps_in_all_;
-  const Schedule schedule_;
-  Position position_;
+  const TrainingLoop loop_;
   double loss_sum_ = 0, norm_sum_ = 0;  // since the last entry of the log
   int64_t loss_steps_ = 0;
   bool has_norm_ = false;

@@ -145,7 +145,7 @@ LoadedModel TrialLife::trained(LoadedModel model, const TrainingOptions& trainin
   if (!data_) fail("a candidate is to be trained, and there are no data; give --data");
   const std::string in = folder + "/in.safetensors", out = folder + "/out.safetensors";
   save_artefact(in, model.graph, model.files);
-  TrainModelOptions options{.model = in, .data = options_.data, .output = out, .reading = options_.judged.data.reading};
+  TrainModelOptions options{.data = options_.data, .reading = options_.judged.data.reading};
   options.folder = folder + "/run";
   options.training = training;
   options.training.keep_zeros = keep_zeros || training.keep_zeros;
@@ -154,12 +154,12 @@ LoadedModel TrialLife::trained(LoadedModel model, const TrainingOptions& trainin
     if (metric.empty() && figure != "loss") metric = metric_of(figure);
   options.session = options_.session;
   options.session.compute.reset();
-  options.progress = hooks.progress;
   if (hooks.report)
     options.validated = [&](const Validation& v) {
       hooks.report(steps_before + v.step, {{"loss", v.loss}, {metric, v.metric}});
     };
-  train_model(options);
+  const LoadedModel begun = load_model(in);
+  save_trained(out, train_model(begun, options, {.progress = hooks.progress}), begun);
   LoadedModel result = load_model(out);
   fs::remove_all(options.folder), fs::remove(in);
   result.path = model.path, result.name = model.name;

@@ -3,8 +3,10 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <numeric>
 
 #include "base/error.h"
+#include "measure/prediction.h"
 
 namespace hone {
 namespace {
@@ -24,10 +26,13 @@ double cosine_of(double ab, double aa, double bb) {
   return ab / (std::sqrt(aa) * std::sqrt(bb));
 }
 
-// Index of the first largest element, -1 when there is a NaN.
-int64_t argmax(std::span<const float> row) {
-  if (std::any_of(row.begin(), row.end(), [](float x) { return std::isnan(x); })) return -1;
-  return std::max_element(row.begin(), row.end()) - row.begin();
+std::vector<double> log_softmax(std::span<const float> scores) {
+  const double most = *std::ranges::max_element(scores);
+  double sum = 0;
+  for (float s : scores) sum += std::exp(s - most);
+  std::vector<double> logs;
+  for (float s : scores) logs.push_back(s - most - std::log(sum));
+  return logs;
 }
 
 }  // namespace
@@ -58,25 +63,94 @@ Quality compare(std::span<const float> reference, std::span<const float> result)
   return q;
 }
 
-double top1_agreement(std::span<const float> reference, std::span<const float> result, int64_t width) {
-  require_rows(reference, result, width);
-  const size_t w = static_cast<size_t>(width), rows = reference.size() / w;
-  if (rows == 0) return 1;
-  int64_t same = 0;
-  for (size_t r = 0; r < rows; ++r) {
-    const int64_t place = argmax(reference.subspan(r * w, w));
-    same += place >= 0 && place == argmax(result.subspan(r * w, w));
+double SquaredError::relative() const {
+  if (!std::isfinite(error)) return INFINITY;
+  return reference > 0 ? error / reference : error > 0 ? INFINITY : 0;
+}
+
+SquaredError& SquaredError::operator+=(const SquaredError& other) {
+  error += other.error, reference += other.reference;
+  return *this;
+}
+
+SquaredError squared_error(std::span<const float> reference, std::span<const float> result) {
+  SquaredError sums;
+  for (size_t i = 0; i < reference.size(); ++i) {
+    const double r = reference[i], d = result[i] - r;
+    sums.error += d * d, sums.reference += r * r;
   }
-  return static_cast<double>(same) / static_cast<double>(rows);
+  return sums;
+}
+
+std::vector<SquaredError> squared_errors(std::span<const float> reference, std::span<const float> result,
+                                         size_t parts) {
+  if (reference.size() != result.size()) return std::vector<SquaredError>(parts, SquaredError{INFINITY, 1});
+  std::vector<SquaredError> sums;
+  const size_t size = reference.size() / parts;
+  for (size_t p = 0; p < parts; ++p)
+    sums.push_back(squared_error(reference.subspan(p * size, size), result.subspan(p * size, size)));
+  return sums;
+}
+
+// The interval is from what each part adds to the mean: a ratio of sums varies as the sum of
+// (error - ratio * reference) / reference does, to first order.
+RelativeError relative_error(std::span<const std::vector<SquaredError>> parts_of_outputs) {
+  RelativeError all;
+  const auto outputs = static_cast<double>(parts_of_outputs.size());
+  std::vector<double> added(parts_of_outputs[0].size(), 0.0);
+  for (const std::vector<SquaredError>& parts : parts_of_outputs) {
+    SquaredError sum;
+    for (const SquaredError& part : parts) sum += part;
+    const double relative = sum.relative(), n = static_cast<double>(parts.size());
+    all.mean += relative / outputs;
+    if (!(sum.reference > 0) || !std::isfinite(relative)) continue;
+    for (size_t p = 0; p < parts.size(); ++p)
+      added[p] += (parts[p].error - relative * parts[p].reference) / (sum.reference / n) / outputs;
+  }
+  if (std::isnan(all.mean)) all.mean = INFINITY;
+  all.ci95 = {0, INFINITY};
+  if (!std::isfinite(all.mean)) return all;
+  for (double& a : added) a += all.mean;
+  const Interval ci95 = mean_interval(added);
+  all.ci95 = {std::max(0.0, ci95.low), ci95.high};
+  return all;
+}
+
+double is_same_class(std::span<const float> reference, std::span<const float> result) {
+  const int64_t place = predicted_class(reference);
+  return place >= 0 && place == predicted_class(result);
+}
+
+double divergence(std::span<const float> reference, std::span<const float> result) {
+  const std::vector<double> p = log_softmax(reference), q = log_softmax(result);
+  double sum = 0;
+  for (size_t c = 0; c < p.size(); ++c)
+    if (const double share = std::exp(p[c]); share > 0) sum += share * (p[c] - q[c]);
+  return std::isnan(sum) ? sum : std::max(sum, 0.0);
+}
+
+std::vector<double> row_values(std::span<const float> reference, std::span<const float> result, int64_t width,
+                               RowValue value) {
+  require_rows(reference, result, width);
+  const auto w = static_cast<size_t>(width);
+  std::vector<double> values;
+  for (size_t at = 0; at < reference.size(); at += w)
+    values.push_back(value(reference.subspan(at, w), result.subspan(at, w)));
+  return values;
+}
+
+double top1_agreement(std::span<const float> reference, std::span<const float> result, int64_t width) {
+  const std::vector<double> same = row_values(reference, result, width, is_same_class);
+  if (same.empty()) return 1;
+  return std::accumulate(same.begin(), same.end(), 0.0) / static_cast<double>(same.size());
 }
 
 RowCosine row_cosine(std::span<const float> reference, std::span<const float> result, int64_t width) {
-  require_rows(reference, result, width);
-  const size_t w = static_cast<size_t>(width);
-  RowCosine rows;
+  const auto cosine_of_rows = [](std::span<const float> a, std::span<const float> b) { return compare(a, b).cosine; };
+  const std::vector<double> cosines = row_values(reference, result, width, cosine_of_rows);
+  RowCosine rows{.rows = std::ssize(cosines)};
   double sum = 0;
-  for (size_t at = 0; at < reference.size(); at += w, ++rows.rows) {
-    const double cosine = compare(reference.subspan(at, w), result.subspan(at, w)).cosine;
+  for (double cosine : cosines) {
     sum += cosine;
     rows.min = std::isnan(cosine) ? cosine : std::min(rows.min, cosine);  // NaN stays: no later one is below it
   }

@@ -1,8 +1,13 @@
-// How close a result is to its reference. Sums are in double.
+// How far a result is from its reference: the one place where that is computed. Over all elements, over rows (what lies
+// along the last axis: an embedding, the scores of the classes), and as squares over parts, of which intervals are
+// made. Sums are in double.
 #pragma once
 
 #include <cstdint>
 #include <span>
+#include <vector>
+
+#include "measure/statistics.h"
 
 namespace hone {
 
@@ -20,8 +25,37 @@ struct Quality {
 // Throws Error when the lengths differ.
 Quality compare(std::span<const float> reference, std::span<const float> result);
 
-// Share of rows whose largest element is at the same place; rows of `width` elements, the first of equals counts. A row
-// whose reference or result holds NaN does not agree. Throws Error when the lengths differ or are no multiple of width.
+// Sums of squares, which add up over parts of a result.
+struct SquaredError {
+  double error = 0, reference = 0;
+  double relative() const;  // error / reference, 0 of 0 / 0; infinite where that is no number
+  SquaredError& operator+=(const SquaredError& other);
+};
+SquaredError squared_error(std::span<const float> reference, std::span<const float> result);
+// Of so many equal parts, one after the other. Results whose size depends on data may have another one: as far apart as
+// can be.
+std::vector<SquaredError> squared_errors(std::span<const float> reference, std::span<const float> result, size_t parts);
+
+// The mean over outputs of their relative errors, infinite where a value is not finite; by Student's t over the parts,
+// of which each output has as many.
+struct RelativeError {
+  double mean = 0;
+  Interval ci95 = {0, 0};
+};
+RelativeError relative_error(std::span<const std::vector<SquaredError>> parts_of_outputs);
+
+// Of two rows of scores. The same class: 1 where the largest element is at the same place, the first of equals counts;
+// a row that holds NaN does not agree. The divergence: KL(reference || result) of the softmax of both, in nats.
+double is_same_class(std::span<const float> reference, std::span<const float> result);
+double divergence(std::span<const float> reference, std::span<const float> result);
+
+// What `value` gives for each two rows of `width` elements. Throws Error when the lengths differ or are no multiple of
+// width.
+using RowValue = double (*)(std::span<const float> reference, std::span<const float> result);
+std::vector<double> row_values(std::span<const float> reference, std::span<const float> result, int64_t width,
+                               RowValue value);
+
+// The share of rows with the same class. Throws Error as row_values() does.
 double top1_agreement(std::span<const float> reference, std::span<const float> result, int64_t width);
 
 struct RowCosine {

@@ -1,10 +1,9 @@
 #include "search/output_measure.h"
 
-#include <algorithm>
 #include <cmath>
-#include <limits>
 
 #include "base/error.h"
+#include "measure/quality.h"
 
 namespace hone {
 namespace {
@@ -13,62 +12,6 @@ std::vector<std::vector<float>> values_of(const std::vector<Tensor>& outputs) {
   std::vector<std::vector<float>> values;
   for (const Tensor& output : outputs) values.push_back(output.to_floats());
   return values;
-}
-
-struct Sums {
-  double error = 0, reference = 0;
-  double relative() const {
-    if (!std::isfinite(error)) return INFINITY;
-    return reference > 0 ? error / reference : error > 0 ? INFINITY : 0;
-  }
-  Sums& operator+=(const Sums& other) {
-    error += other.error, reference += other.reference;
-    return *this;
-  }
-};
-
-Sums sums_of(std::span<const float> reference, std::span<const float> result) {
-  Sums sums;
-  for (size_t i = 0; i < reference.size(); ++i) {
-    const double r = reference[i], d = result[i] - r;
-    sums.error += d * d, sums.reference += r * r;
-  }
-  return sums;
-}
-
-// Of equal parts of an output. Results whose size depends on data may have another one in the changed model: as far
-// apart as can be.
-std::vector<Sums> sums_of_parts(std::span<const float> reference, std::span<const float> result, size_t parts) {
-  if (reference.size() != result.size()) return std::vector<Sums>(parts, Sums{INFINITY, 1});
-  std::vector<Sums> sums;
-  const size_t size = reference.size() / parts;
-  for (size_t p = 0; p < parts; ++p)
-    sums.push_back(sums_of(reference.subspan(p * size, size), result.subspan(p * size, size)));
-  return sums;
-}
-
-// The mean over the outputs of their relative errors, and its interval from what each part adds to it: a ratio of sums
-// varies as the sum of (error - ratio * reference) / reference does, to first order.
-OutputDistance distance_of(const std::vector<std::vector<Sums>>& parts) {  // by output
-  OutputDistance distance;
-  const auto outputs = static_cast<double>(parts.size());
-  std::vector<double> added(parts[0].size(), 0.0);
-  for (const std::vector<Sums>& of_output : parts) {
-    Sums all;
-    for (const Sums& s : of_output) all += s;
-    const double relative = all.relative(), n = static_cast<double>(of_output.size());
-    distance.error += relative / outputs;
-    if (!(all.reference > 0) || !std::isfinite(relative)) continue;
-    for (size_t p = 0; p < of_output.size(); ++p)
-      added[p] += (of_output[p].error - relative * of_output[p].reference) / (all.reference / n) / outputs;
-  }
-  if (std::isnan(distance.error)) distance.error = INFINITY;
-  distance.error_ci95 = {0, INFINITY};
-  if (!std::isfinite(distance.error)) return distance;
-  for (double& a : added) a += distance.error;
-  const Interval ci95 = mean_interval(added);
-  distance.error_ci95 = {std::max(0.0, ci95.low), ci95.high};
-  return distance;
 }
 
 }  // namespace
@@ -121,17 +64,18 @@ Evidence OutputMeasure::evidence_of(ValuesOf values_of) const {
 OutputDistance OutputMeasure::operator()(Graph model, size_t batches) const {
   if (batches == 0 || batches > batches_.size()) batches = batches_.size();
   Session session(std::move(model), options_);
-  std::vector<std::vector<Sums>> sums(reference_[0].size());
+  std::vector<std::vector<SquaredError>> errors(reference_[0].size());
   std::vector<std::vector<float>> answers;  // of the judged output
   for (size_t b = 0; b < batches; ++b) {
     Values values = values_of(session.run(batches_[b]));
     for (size_t o = 0; o < values.size(); ++o) {
-      const std::vector<Sums> parts = sums_of_parts(reference_[b][o], values[o], parts_of(b));
-      sums[o].insert(sums[o].end(), parts.begin(), parts.end());
+      const std::vector<SquaredError> parts = squared_errors(reference_[b][o], values[o], parts_of(b));
+      errors[o].insert(errors[o].end(), parts.begin(), parts.end());
     }
     if (task_) answers.push_back(std::move(values[judged_output_]));
   }
-  OutputDistance distance = distance_of(sums);
+  const RelativeError error = relative_error(errors);
+  OutputDistance distance{.error = error.mean, .error_ci95 = error.ci95};
   if (!task_ || batches < batches_.size()) return distance;  // of a part only the distance is asked for
   const Evidence evidence = evidence_of([&](size_t b) -> const std::vector<float>& { return answers[b]; });
   distance.figure = estimate(task_->metric, evidence);

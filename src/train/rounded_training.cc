@@ -9,6 +9,7 @@
 #include "base/error.h"
 #include "formats/learned_scale.h"
 #include "formats/scale.h"
+#include "measure/quality.h"
 #include "ops/calls/fake_quant.h"
 #include "ops/scale_groups.h"
 #include "passes/layer.h"
@@ -46,15 +47,6 @@ std::string address_of_input(const Graph& graph, ValueId rounded) {
   return graph.value(layer.results[0]).name + ".in";
 }
 
-double squared_error(std::span<const float> a, std::span<const float> b) {
-  double sum = 0;
-  for (size_t i = 0; i < a.size(); ++i) {
-    const double difference = double{a[i]} - double{b[i]};
-    sum += difference * difference;
-  }
-  return sum;
-}
-
 // The scales that the format chooses keep the largest of each group, at which 2 and 3 bits lose most of the others:
 // learning begins from the share of them that rounds the whole weight with the smallest error. Powers of two and zero
 // points begin as they are.
@@ -63,11 +55,11 @@ LearnedValues first_scales(const Format& format, const Tensor& weight) {
   LearnedValues best = chosen_by_format(format, weight.shape(), values);
   if (format.scale_kind != &f32_max_scale) return best;
   const LearnedValues whole = best;
-  double smallest = squared_error(values, rounded(format, values, whole));
+  double smallest = squared_error(values, rounded(format, values, whole)).error;
   for (double share = 0.95; share > 0.25; share -= 0.05) {
     LearnedValues narrower = whole;
     for (float& s : narrower.learned) s *= static_cast<float>(share);
-    const double error = squared_error(values, rounded(format, values, narrower));
+    const double error = squared_error(values, rounded(format, values, narrower)).error;
     if (error < smallest) smallest = error, best = std::move(narrower);
   }
   return best;

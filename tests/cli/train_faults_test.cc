@@ -65,6 +65,12 @@ TEST_F(TrainFaults, RowsWithoutALabelAreCountedNamedAndLeftOut) {
   EXPECT_TRUE(std::filesystem::exists(output()));
 }
 
+TEST_F(TrainFaults, AnOutputOfAnotherKindIsRefusedAtOnce) {
+  Arguments arguments = training(model, put_classes());
+  *(std::ranges::find(arguments, "-o") + 1) = folder / "out.bin";
+  expect_fault(hone_program(arguments), {"must end in .safetensors or .onnx"});
+}
+
 TEST_F(TrainFaults, ArraysOfOtherLengthsOrSizes) {
   const std::string network = convnet();
   const auto arrays = [&](const std::string& name, int64_t rows, int64_t side, int64_t labels) {

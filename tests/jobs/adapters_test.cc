@@ -8,11 +8,11 @@
 #include "base/philox.h"
 #include "base/registry.h"
 #include "io/peft.h"
-#include "jobs/train_model.h"
 #include "ops/calls/linear.h"
 #include "ops/calls/transcendental.h"
 #include "passes/pipelines.h"
 #include "runtime/session.h"
+#include "tests/jobs/file_training.h"
 #include "tests/jobs/jobs_fixture.h"
 #include "tests/support/error_of.h"
 #include "train/adapters.h"
@@ -23,12 +23,14 @@ namespace hone {
 namespace {
 
 using test::error_of;
+using test::FileTraining;
+using test::train_file;
 using testing::HasSubstr;
 
 class AdaptersTest : public JobsTest {
  protected:
-  TrainModelOptions lora_options(const std::string& from, const std::string& name) const {
-    TrainModelOptions options;
+  FileTraining lora_options(const std::string& from, const std::string& name) const {
+    FileTraining options;
     options.model = from;
     options.data = put_texts({});
     options.output = folder / name;
@@ -60,9 +62,9 @@ class AdaptersTest : public JobsTest {
 };
 
 TEST_F(AdaptersTest, TrainingTouchesAdaptersAndTheLastLayerOnly) {
-  const TrainModelOptions options = lora_options(model, "adapted.safetensors");
-  const Record record = train_model(options);
-  EXPECT_GT(value_of(table_of(record, "validation").rows[0][3]), 0.9);
+  const FileTraining options = lora_options(model, "adapted.safetensors");
+  const TrainedModel trained = train_file(options);
+  EXPECT_GT(trained.outcome.best->metric, 0.9);
   const Graph before = load_model(model).graph, after = load_model(options.output).graph;
   for (ValueId id : before.constants())
     if (const std::string& label = before.value(id).label; !label.empty()) {
@@ -91,12 +93,12 @@ TEST_F(AdaptersTest, AreWrittenForPeftAndReadBackToTheBit) {
   for (const bool dora : {false, true}) {
     SCOPED_TRACE(dora);
     const std::string name = dora ? "dora" : "plain";
-    TrainModelOptions options = lora_options(model, name + ".safetensors");
+    FileTraining options = lora_options(model, name + ".safetensors");
     options.training.epochs = 1;
     options.training.lora_dropout = 0.25;
     options.training.dora = dora;
     if (dora) options.training.lora = {"query", "output.dense"};
-    train_model(options);
+    train_file(options);
     const LoadedModel adapted = load_model(options.output);
     // A sentence encoder has no last layer, so that PEFT would leave this one out.
     EXPECT_THAT(error_of([&] { export_adapters(adapted, {.folder = folder / "none", .prefix = "", .command = ""}); }),
@@ -110,13 +112,13 @@ TEST_F(AdaptersTest, AreWrittenForPeftAndReadBackToTheBit) {
     const AdapterImport import{.folder = folder / name, .output = folder / "back.safetensors"};
     EXPECT_THAT(error_of([&] { import_adapters(load_model(model), import); }),
                 HasSubstr("classifier.weight: the model has no such tensor"));
-    TrainModelOptions plain = options;
+    FileTraining plain = options;
     plain.output = folder / (name + "_head.safetensors");
     plain.training.lora.clear();
     plain.training.lora_rank = 8, plain.training.lora_alpha = plain.training.lora_dropout = 0;
     plain.training.dora = false;
     plain.training.rule = {"^embeddings|^encoder=frozen"};
-    train_model(plain);
+    train_file(plain);
     import_adapters(load_model(plain.output), import);
     const LoadedModel back = load_model(import.output);
     EXPECT_TRUE(run(adapted.graph).same_bits(run(back.graph)));
@@ -129,19 +131,19 @@ TEST_F(AdaptersTest, AreWrittenForPeftAndReadBackToTheBit) {
 }
 
 TEST_F(AdaptersTest, AreTrainedOnWhereAModelHasSome) {
-  TrainModelOptions options = lora_options(model, "first.safetensors");
+  FileTraining options = lora_options(model, "first.safetensors");
   options.training.lora = {"query"};
   options.training.dora = true;
   options.training.epochs = 1;
-  train_model(options);
-  TrainModelOptions more = options;
+  train_file(options);
+  FileTraining more = options;
   more.model = options.output;
   more.output = folder / "second.safetensors";
-  EXPECT_THAT(error_of([&] { train_model(more); }), HasSubstr("has adapters already"));
+  EXPECT_THAT(error_of([&] { train_file(more); }), HasSubstr("has adapters already"));
   more.training.lora.clear();
-  EXPECT_THAT(error_of([&] { train_model(more); }), HasSubstr("options of adapters are given"));
+  EXPECT_THAT(error_of([&] { train_file(more); }), HasSubstr("options of adapters are given"));
   more.training.lora_rank = 8, more.training.lora_alpha = 0, more.training.dora = false;
-  train_model(more);
+  train_file(more);
   const Graph first = load_model(options.output).graph, second = load_model(more.output).graph;
   const auto same = [&](const std::string& name) {
     return first.constant(first.find_constant(name))->same_bits(*second.constant(second.find_constant(name)));
@@ -155,9 +157,9 @@ TEST_F(AdaptersTest, AreTrainedOnWhereAModelHasSome) {
 
 TEST_F(AdaptersTest, PackedWeightsAreTrainedBesideAndFusedWithLeave) {
   const std::string packed = quantized("mxint4");
-  TrainModelOptions options = lora_options(packed, "adapted.safetensors");
-  const Record record = train_model(options);
-  EXPECT_GT(value_of(table_of(record, "validation").rows[0][3]), 0.8);
+  FileTraining options = lora_options(packed, "adapted.safetensors");
+  const TrainedModel trained = train_file(options);
+  EXPECT_GT(trained.outcome.best->metric, 0.8);
   const LoadedModel adapted = load_model(options.output);
   for (const Adapter& adapter : adapters_of(adapted.graph))
     EXPECT_TRUE(adapted.graph.constant(adapter.weight)->is_packed()) << adapter.layer;

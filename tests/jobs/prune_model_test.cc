@@ -3,7 +3,7 @@
 #include "jobs/prune_model.h"
 
 #include "jobs/prune_sweep.h"
-#include "jobs/train_model.h"
+#include "tests/jobs/file_training.h"
 #include "tests/jobs/jobs_fixture.h"
 #include "tests/support/error_of.h"
 
@@ -11,6 +11,8 @@ namespace hone {
 namespace {
 
 using test::error_of;
+using test::FileTraining;
+using test::train_file;
 using testing::Contains;
 using testing::HasSubstr;
 
@@ -18,12 +20,14 @@ class PruneModelTest : public JobsTest {
  protected:
   // A classifier that was trained a little.
   std::string put_classifier() const {
-    TrainModelOptions options{
-        .model = model, .data = put_texts({.splits = false}), .output = folder / "classifier.safetensors"};
+    FileTraining options;
+    options.model = model;
+    options.data = put_texts({.splits = false});
+    options.output = folder / "classifier.safetensors";
     options.training.epochs = 2;
     options.training.batch = 16;
     options.training.rate = 5e-3;
-    train_model(options);
+    train_file(options);
     return options.output;
   }
 

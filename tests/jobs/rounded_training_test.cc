@@ -3,8 +3,8 @@
 #include <filesystem>
 
 #include "jobs/sweep.h"
-#include "jobs/train_model.h"
 #include "passes/pipelines.h"
+#include "tests/jobs/file_training.h"
 #include "tests/jobs/jobs_fixture.h"
 #include "tests/support/error_of.h"
 #include "train/checkpoint.h"
@@ -15,14 +15,16 @@ namespace hone {
 namespace {
 
 using test::error_of;
+using test::FileTraining;
+using test::train_file;
 using testing::AllOf;
 using testing::Contains;
 using testing::HasSubstr;
 
 class RoundedTrainingTest : public JobsTest {
  protected:
-  TrainModelOptions options(const std::string& from, const std::string& name) const {
-    TrainModelOptions o;
+  FileTraining options(const std::string& from, const std::string& name) const {
+    FileTraining o;
     o.model = from;
     o.data = put_texts({.rows = 128});
     o.output = folder / name;
@@ -33,27 +35,27 @@ class RoundedTrainingTest : public JobsTest {
   }
 
   std::string put_classifier() const {
-    const TrainModelOptions o = options(model, "classifier.safetensors");
-    train_model(o);
+    const FileTraining o = options(model, "classifier.safetensors");
+    train_file(o);
     return o.output;
   }
 
-  static double accuracy(const Record& record) { return value_of(table_of(record, "validation").rows[0][3]); }
+  static double accuracy(const TrainedModel& trained) { return trained.outcome.best->metric; }
 };
 
 TEST_F(RoundedTrainingTest, WritesThePackedModelThatItTrained) {
-  TrainModelOptions o = options(put_classifier(), "rounded.safetensors");
+  FileTraining o = options(put_classifier(), "rounded.safetensors");
   o.training.qat = {"op:linear=int3.channel", "op:linear.in=int8", "classifier=keep"};
   for (const bool learn : {false, true}) {
     SCOPED_TRACE(learn);
     o.training.learn_scales = learn;
     o.folder = folder / (learn ? "learn" : "data");
     std::vector<std::string> said;
-    const Record record = train_model(o, [&](const std::string& line) { said.push_back(line); });
-    EXPECT_GT(accuracy(record), 0.9);
+    const TrainedModel trained = train_file(o, &said);
+    EXPECT_GT(accuracy(trained), 0.9);
     EXPECT_THAT(said, Contains(AllOf(HasSubstr("are rounded"), HasSubstr("in int3.channel"), HasSubstr("in int8"))));
-    EXPECT_THAT(record.findings, Contains(HasSubstr("are rounded")));
-    EXPECT_THAT(record.findings, Contains(HasSubstr("% of ")));
+    EXPECT_THAT(trained.notes, Contains(HasSubstr("are rounded")));
+    EXPECT_TRUE(trained.is_rounded);
     const Graph written = load_model(o.output).graph;
     const auto format_of = [&](const char* name) {
       const Tensor& tensor = *written.constant(written.find_constant(name));
@@ -68,30 +70,30 @@ TEST_F(RoundedTrainingTest, WritesThePackedModelThatItTrained) {
 
 // The order is: adapters, then rounding of what they stand beside.
 TEST_F(RoundedTrainingTest, RoundsWhatAdaptersStandBeside) {
-  TrainModelOptions o = options(put_classifier(), "adapted.safetensors");
+  FileTraining o = options(put_classifier(), "adapted.safetensors");
   o.training.lora = {"op:linear"};
   o.training.qat = {"dense\\.weight=int4.channel"};
-  EXPECT_GT(accuracy(train_model(o)), 0.8);
+  EXPECT_GT(accuracy(train_file(o)), 0.8);
   const Graph written = load_model(o.output).graph;
   EXPECT_TRUE(written.constant(written.find_constant("encoder.layer.0.output.dense.weight"))->is_packed());
   EXPECT_TRUE(has_adapters(written));
 }
 
 TEST_F(RoundedTrainingTest, RefusesRulesThatDoNotFit) {
-  TrainModelOptions o = options(model, "out.safetensors");
+  FileTraining o = options(model, "out.safetensors");
   o.training.learn_scales = true;
-  EXPECT_THAT(error_of([&] { train_model(o); }), HasSubstr("qat names them"));
+  EXPECT_THAT(error_of([&] { train_file(o); }), HasSubstr("qat names them"));
   o.training.qat = {"encodre=int4"};
-  EXPECT_THAT(error_of([&] { train_model(o); }), HasSubstr("encodre"));
+  EXPECT_THAT(error_of([&] { train_file(o); }), HasSubstr("encodre"));
   o.training.qat = {"op:linear=nvfp4"};
-  EXPECT_THAT(error_of([&] { train_model(o); }), AllOf(HasSubstr("no scale can be learned"), HasSubstr("E4M3")));
+  EXPECT_THAT(error_of([&] { train_file(o); }), AllOf(HasSubstr("no scale can be learned"), HasSubstr("E4M3")));
   o.training.qat = {"op:linear=int5000"};
-  EXPECT_THAT(error_of([&] { train_model(o); }), HasSubstr("E_WIDTH"));
+  EXPECT_THAT(error_of([&] { train_file(o); }), HasSubstr("E_WIDTH"));
   EXPECT_FALSE(std::filesystem::exists(o.output));
 }
 
 TEST_F(RoundedTrainingTest, AStudentLearnsFromATeachersPredictionsAndLayers) {
-  TrainModelOptions o = options(model, "student.safetensors");
+  FileTraining o = options(model, "student.safetensors");
   o.training.teacher = put_classifier();
   o.training.from_scratch = true;
   o.training.distill_weight = 1;
@@ -99,8 +101,8 @@ TEST_F(RoundedTrainingTest, AStudentLearnsFromATeachersPredictionsAndLayers) {
   o.training.distill_layer_weight = 0.1;
   o.training.epochs = 8;
   std::vector<std::string> said;
-  const Record record = train_model(o, [&](const std::string& line) { said.push_back(line); });
-  EXPECT_GT(accuracy(record), 0.9);
+  const TrainedModel trained = train_file(o, &said);
+  EXPECT_GT(accuracy(trained), 0.9);
   EXPECT_THAT(said, Contains(HasSubstr("its predictions and what 1 of its layers compute")));
   EXPECT_THAT(said, Contains(HasSubstr(" of the teacher")));
   const Graph written = load_model(o.output).graph;
@@ -111,57 +113,57 @@ TEST_F(RoundedTrainingTest, AStudentLearnsFromATeachersPredictionsAndLayers) {
 TEST_F(RoundedTrainingTest, LayersOfAnotherWidthAreComparedThroughAProjection) {
   const std::string classifier = put_classifier();
   for (const char* lora : {"", "query"}) {
-    TrainModelOptions o = options(classifier, fmt::format("student{}.safetensors", lora));
+    FileTraining o = options(classifier, fmt::format("student{}.safetensors", lora));
     o.training.teacher = o.model;
     if (*lora) o.training.lora = {lora};
     o.training.distill_layers = {"encoder.layer.1.output.dense=encoder.layer.1.intermediate.dense"};
-    EXPECT_GT(accuracy(train_model(o)), 0.8);
-    const Checkpoint last = load_checkpoint(run_folder(o) + "/last.safetensors");
+    EXPECT_GT(accuracy(train_file(o)), 0.8);
+    const Checkpoint last = load_checkpoint(run_folder(o.output) + "/last.safetensors");
     const std::string name = "distill.projection.0.weight";
-    const Tensor& trained = last.tensors.at("parameter/" + name);
-    EXPECT_EQ(trained.shape(), (std::vector<int64_t>{64, 32}));
-    EXPECT_FALSE(trained.same_bits(random_matrix(static_cast<uint64_t>(o.training.seed), name, 64, 32)));
+    const Tensor& projection = last.tensors.at("parameter/" + name);
+    EXPECT_EQ(projection.shape(), (std::vector<int64_t>{64, 32}));
+    EXPECT_FALSE(projection.same_bits(random_matrix(static_cast<uint64_t>(o.training.seed), name, 64, 32)));
     const Graph written = load_model(o.output).graph;
     for (ValueId id : written.constants()) EXPECT_FALSE(is_projection(written.value(id).label));
   }
 }
 
 TEST_F(RoundedTrainingTest, DistillationGoesWithRoundingAndAdaptersAndParts) {
-  TrainModelOptions o = options(put_classifier(), "student.safetensors");
+  FileTraining o = options(put_classifier(), "student.safetensors");
   o.training.teacher = o.model;
   o.training.qat = {"dense\\.weight=int3.channel"};
   o.training.lora = {"query"};
   o.training.parts = 2;
   o.training.keep_zeros = true;
   o.training.distill_layers = {"encoder.layer.1.output.dense=encoder.layer.1.output.dense"};
-  EXPECT_GT(accuracy(train_model(o)), 0.8);
+  EXPECT_GT(accuracy(train_file(o)), 0.8);
 }
 
 TEST_F(RoundedTrainingTest, RefusesATeacherThatDoesNotFit) {
-  TrainModelOptions o = options(model, "student.safetensors");
+  FileTraining o = options(model, "student.safetensors");
   o.training.temperature = 3;
-  EXPECT_THAT(error_of([&] { train_model(o); }), HasSubstr("teacher names a model"));
+  EXPECT_THAT(error_of([&] { train_file(o); }), HasSubstr("teacher names a model"));
   o.training.teacher = put_classifier();
   o.training.temperature = 0;
-  EXPECT_THAT(error_of([&] { train_model(o); }), HasSubstr("temperature is 0; accepted: above 0"));
+  EXPECT_THAT(error_of([&] { train_file(o); }), HasSubstr("temperature is 0; accepted: above 0"));
   o.training.temperature = 2;
   o.training.distill_weight = 0;
-  EXPECT_THAT(error_of([&] { train_model(o); }), HasSubstr("nothing is learned from the teacher"));
+  EXPECT_THAT(error_of([&] { train_file(o); }), HasSubstr("nothing is learned from the teacher"));
   o.training.distill_layers = {"encoder.layer.7.output.dense=encoder.layer.1.output.dense"};
-  EXPECT_THAT(error_of([&] { train_model(o); }), HasSubstr("has no layer \"encoder.layer.7.output.dense\""));
+  EXPECT_THAT(error_of([&] { train_file(o); }), HasSubstr("has no layer \"encoder.layer.7.output.dense\""));
   o.training.distill_layers = {"encoder.layer.1.output.dense=encoder.layer.9.output.dense"};
-  EXPECT_THAT(error_of([&] { train_model(o); }), HasSubstr("the teacher classifier.safetensors has no layer"));
+  EXPECT_THAT(error_of([&] { train_file(o); }), HasSubstr("the teacher classifier.safetensors has no layer"));
   o.training.distill_layers = {"encoder.layer.1.output.dense=classifier"};
-  EXPECT_THAT(error_of([&] { train_model(o); }), HasSubstr("they must have one shape but for the last dimension"));
+  EXPECT_THAT(error_of([&] { train_file(o); }), HasSubstr("they must have one shape but for the last dimension"));
   o.training.distill_layers.clear();
   o.training.distill_weight = 0.5;
   o.data = put_texts({.rows = 128, .file = "others.csv", .yes = "good", .no = "bad"});
-  EXPECT_THAT(error_of([&] { train_model(o); }), HasSubstr("has other classes than the data"));
+  EXPECT_THAT(error_of([&] { train_file(o); }), HasSubstr("has other classes than the data"));
   o.data = put_texts({.rows = 128});
   o.training.teacher = model;  // gives sentence embeddings
-  EXPECT_THAT(error_of([&] { train_model(o); }), HasSubstr("predictions: the teacher gives"));
+  EXPECT_THAT(error_of([&] { train_file(o); }), HasSubstr("predictions: the teacher gives"));
   o.training.teacher = folder / "nothing";
-  EXPECT_THAT(error_of([&] { train_model(o); }), HasSubstr("nothing"));
+  EXPECT_THAT(error_of([&] { train_file(o); }), HasSubstr("nothing"));
   EXPECT_FALSE(std::filesystem::exists(o.output));
 }
 
@@ -171,7 +173,7 @@ TEST_F(RoundedTrainingTest, ASweepDrawsWhatTrainingGivesBesideQuantizing) {
   o.folder = folder / "sweep";
   o.formats = {"int2.channel", "int8.channel"};
   o.data.file = o.judged.data.path = put_texts({.rows = 128});
-  TrainModelOptions training = options("", "");
+  FileTraining training = options("", "");
   training.training.head = "keep";
   training.training.epochs = 2;
   o.training = training;

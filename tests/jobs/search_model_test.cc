@@ -11,6 +11,7 @@
 #include "search/samplers/make_sampler.h"
 #include "search/study.h"
 #include "tests/jobs/jobs_fixture.h"
+#include "tests/support/error_of.h"
 #include "tests/support/paths.h"
 
 namespace hone {
@@ -32,7 +33,7 @@ class SearchJobTest : public testing::Test {
     return all;
   }
   SearchModelOptions options(const Json& of, bool resume = false) const {
-    return {.tree = of, .source = "s.toml", .storage = place, .resume = resume, .command = "hone search"};
+    return {.tree = of, .source = "s.toml", .storage = place, .resume = resume};
   }
   std::string error_of(const SearchModelOptions& of) const {
     try {
@@ -53,14 +54,15 @@ class SearchJobTest : public testing::Test {
 TEST_F(SearchJobTest, KeepsTheBestModelWhole) {
   SearchModelOptions o = options(tree());
   o.output = out;
-  const Record record = search_model(o);
-  EXPECT_THAT(record.findings.at(0), HasSubstr("study: chosen by bits"));
+  const SearchedStudy study = search_model(o).studies.at(0);
+  EXPECT_EQ(study.name, "study");
+  ASSERT_EQ(study.ranked().size(), 6u);
   const LoadedModel best = load_model(out);
   double least = INFINITY;
   for (const TrialPtr& t : trials()) least = std::min(least, t->values.at(0));
   const Sizes all = sizes(best.graph);
   EXPECT_DOUBLE_EQ(8 * static_cast<double>(all.weight_bytes) / static_cast<double>(all.parameters), least);
-  EXPECT_GT(table_of(record, "best").rows.size(), 0u);
+  EXPECT_EQ(study.ranked()[0]->values[0], least);
 }
 
 TEST_F(SearchJobTest, EvaluatesIdenticalCandidatesOnce) {
@@ -140,12 +142,11 @@ TEST_F(SearchJobTest, MakesACandidateAgainToTheSameBytes) {
   search_model(o);
   const auto all = trials();
   const TrialPtr best = pareto_front(all, std::vector{Direction::minimize}).at(0);
-  o.rebuild = best->number;
   o.output = folder / "again.safetensors";
-  search_model(o);
+  const RebuiltTrial again = rebuild_trial(o, best->number);
+  EXPECT_EQ(again.now.at("bits"), best->values[0]);
   EXPECT_EQ(sha256_of_file(o.output), sha256_of_file(out));
-  o.rebuild = 77;
-  EXPECT_THAT(error_of(o), HasSubstr("has no trial 77; it has 6"));
+  EXPECT_THAT(test::error_of([&] { rebuild_trial(o, 77); }), HasSubstr("has no trial 77; it has 6"));
 }
 
 TEST_F(SearchJobTest, WritesTheBestAgainWhereItIsGone) {
@@ -161,13 +162,14 @@ TEST_F(SearchJobTest, WritesTheBestAgainWhereItIsGone) {
 }
 
 TEST_F(SearchJobTest, SeveralStudiesOfOneFile) {
-  const Record record =
+  const SearchResult result =
       search_model(options(tree(R"({"seeds": [1, 2], "studies": {"random": {}, "grid": {"sampler": "grid",
       "trials": 4}}})")));
   EXPECT_EQ(trials("random-1").size(), 6u);
   EXPECT_EQ(trials("grid-2").size(), 4u);
-  EXPECT_NE(find_block<Drawing>(record, "best_so_far"), nullptr);
-  EXPECT_EQ(table_of(record, "studies").rows.size(), 4u);
+  ASSERT_EQ(result.studies.size(), 4u);
+  EXPECT_EQ(result.studies[0].group, result.studies[1].group);
+  EXPECT_NE(result.studies[0].group, result.studies[3].group);
   SearchModelOptions one = options(tree(R"({"studies": {"a": {}, "b": {"trials": 5}}})"));
   one.study = "b";
   one.flags = json(R"({"trials": 3})");
@@ -178,7 +180,7 @@ TEST_F(SearchJobTest, SeveralStudiesOfOneFile) {
 }
 
 TEST_F(SearchJobTest, BudgetsMakeCandidatesInfeasible) {
-  const Record record = search_model(options(tree(R"({"objective": "-bits", "budget": ["bits<=12"], "trials": 10})")));
+  search_model(options(tree(R"({"objective": "-bits", "budget": ["bits<=12"], "trials": 10})")));
   for (const TrialPtr& t : trials()) EXPECT_EQ(t->violation() > 0, figures_of(*t).at("bits") > 12);
 }
 

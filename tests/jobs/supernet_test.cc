@@ -17,6 +17,7 @@ namespace hone {
 namespace {
 
 using test::error_of;
+using testing::Contains;
 using testing::HasSubstr;
 
 Json json(const std::string& text) { return parse_json(text, "test"); }
@@ -63,9 +64,7 @@ class SupernetTest : public JobsTest {
       else all[key] = value;
     return all;
   }
-  SearchModelOptions options(const Json& tree) const {
-    return {.tree = tree, .source = "s.toml", .storage = place, .command = "hone search"};
-  }
+  SearchModelOptions options(const Json& tree) const { return {.tree = tree, .source = "s.toml", .storage = place}; }
   std::vector<double> losses(const std::string& study = "study") const {
     const auto storage = open_storage(place);
     std::map<double, double> by_width;  // in the order of the choices
@@ -85,10 +84,10 @@ class SupernetTest : public JobsTest {
 
 // Chance is ln 2; alone, networks get as many steps as there were of the supernet for each of the four.
 TEST_F(SupernetTest, CandidatesBeginWithWhatWasLearned) {
-  const Record record = search_model(options(of_numbers(R"({"studies": {
+  const SearchResult result = search_model(options(of_numbers(R"({"studies": {
       "begun": {"supernet": {"steps": 120, "rate": 0.02, "sub-nets": 1, "points": 3, "seed": 2}},
       "untrained": {}}, "supernet": null})")));
-  EXPECT_THAT(record.findings, testing::Contains(HasSubstr("begun: supernet: 120 steps with 4 networks, loss 0.")));
+  EXPECT_THAT(result.studies.at(0).notes, Contains(HasSubstr("begun: supernet: 120 steps with 4 networks, loss 0.")));
   const std::vector<double> begun = losses("begun"), untrained = losses("untrained");
   ASSERT_EQ(begun.size(), 4u);
   for (size_t i = 0; i < 4; ++i) {
@@ -106,20 +105,18 @@ TEST_F(SupernetTest, AFileKeepsItAndAnInterruptedOneGoesOn) {
   tree["supernet"]["file"] = file;
   tree["supernet"]["checkpoint-every"] = 50;
   place = folder / "kept.db";
-  SearchModelOptions interrupted = options(tree);
   int told = 0;
-  interrupted.progress = [&](const std::string& next) {
+  const TaskContext interrupts{.progress = [&](const std::string& next) {
     if (next.find("supernet: step") != std::string::npos && ++told == 70) throw Stopped(Stop::interrupted);
-  };
-  EXPECT_THROW(search_model(interrupted), Stopped);
+  }};
+  EXPECT_THROW(search_model(options(tree), interrupts), Stopped);
   EXPECT_EQ(load_checkpoint(file).progress.at("step"), 70);
-  const Record record = search_model(options(tree));
-  EXPECT_THAT(record.findings, testing::Contains(HasSubstr("resumed after step 70")));
+  EXPECT_THAT(search_model(options(tree)).studies.at(0).notes, Contains(HasSubstr("resumed after step 70")));
   EXPECT_EQ(losses(), whole);  // bit for bit
 
   place = folder / "third.db";  // another study reads it
   const std::string bytes = sha256_of_file(file);
-  EXPECT_THAT(search_model(options(tree)).findings, testing::Contains(HasSubstr("120 steps, read from " + file)));
+  EXPECT_THAT(search_model(options(tree)).studies.at(0).notes, Contains(HasSubstr("120 steps, read from " + file)));
   EXPECT_EQ(losses(), whole);
   EXPECT_EQ(sha256_of_file(file), bytes);
 
@@ -140,10 +137,10 @@ TEST_F(SupernetTest, ACandidateIsMadeAgainToTheSameBytes) {
   search_model(o);
   const auto storage = open_storage(place);
   const TrialList all = *storage->trials(find_study(*storage, "study").id);
-  o.rebuild = pareto_front(all, std::vector{Direction::minimize}).at(0)->number;
+  const int64_t number = pareto_front(all, std::vector{Direction::minimize}).at(0)->number;
   const std::string best = sha256_of_file(o.output);
   o.output = folder / "again.safetensors";
-  search_model(o);
+  rebuild_trial(o, number);
   EXPECT_EQ(sha256_of_file(o.output), best);
   EXPECT_EQ(parse_json(load_model(o.output).files.at("config.json"), "config.json").at("id2label").size(), 2u);
 }

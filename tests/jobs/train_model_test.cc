@@ -9,6 +9,7 @@
 #include "base/stop.h"
 #include "io/numpy.h"
 #include "io/onnx/export_model.h"
+#include "tests/jobs/file_training.h"
 #include "tests/jobs/jobs_fixture.h"
 #include "tests/support/error_of.h"
 #include "tests/support/pyramid.h"
@@ -18,12 +19,16 @@ namespace hone {
 namespace {
 
 using test::error_of;
+using test::FileTraining;
+using test::train_file;
+using testing::Contains;
+using testing::Field;
 using testing::HasSubstr;
 
 class TrainModelTest : public JobsTest {
  protected:
-  TrainModelOptions texts_options(int rows = 160) {
-    TrainModelOptions options;
+  FileTraining texts_options(int rows = 160) {
+    FileTraining options;
     options.model = model;
     options.data = put_texts({.rows = rows});
     options.output = folder / "out.safetensors";
@@ -36,17 +41,21 @@ class TrainModelTest : public JobsTest {
 };
 
 TEST_F(TrainModelTest, AnEncoderLearnsToTellTexts) {
-  const TrainModelOptions options = texts_options();
+  const FileTraining options = texts_options();
   std::vector<std::string> said;
-  const Record record = train_model(options, [&](const std::string& line) { said.push_back(line); });
-  const auto* table = find_block<Table>(record, "validation");
-  ASSERT_NE(table, nullptr);
-  EXPECT_GT(std::get<Number>(table->rows[0][3]).value, 0.9);
-  EXPECT_TRUE(std::get<Number>(table->rows[0][3]).interval.has_value());
-  EXPECT_NE(find_block<Table>(record, "confusion"), nullptr);
-  EXPECT_NE(find_block<LinePlot>(record, "curve_loss"), nullptr);
-  EXPECT_THAT(said, testing::Contains(HasSubstr("classifier.weight [2,32] behind embedding")));
-  EXPECT_THAT(said, testing::Contains(HasSubstr("training takes ")));
+  const TrainedModel trained = train_file(options, &said);
+  ASSERT_TRUE(trained.outcome.best);
+  EXPECT_GT(trained.outcome.best->metric, 0.9);
+  ASSERT_TRUE(trained.outcome.best->estimate);
+  EXPECT_TRUE(trained.outcome.best->estimate->ci95);
+  EXPECT_EQ(trained.outcome.best->confusion->classes(), 2);
+  EXPECT_EQ(trained.classes, (std::vector<std::string>{"no", "yes"}));
+  for (const char* split : {"train", "validation"})
+    EXPECT_THAT(trained.outcome.log, Contains(Field(&LogEntry::split, split)));
+  EXPECT_THAT(trained.head, HasSubstr("classifier.weight"));
+  EXPECT_GT(trained.planned.total(), trained.planned.state);
+  EXPECT_THAT(said, Contains(HasSubstr("classifier.weight [2,32] behind embedding")));
+  EXPECT_THAT(said, Contains(HasSubstr("training takes ")));
 
   const LoadedModel written = load_model(options.output);
   EXPECT_EQ(to_string(written.graph.type(written.graph.outputs()[0].value)), "f32[B,2]");
@@ -58,59 +67,87 @@ TEST_F(TrainModelTest, AnEncoderLearnsToTellTexts) {
 }
 
 TEST_F(TrainModelTest, ARunThatWasEndedGoesOnWithTheSameBits) {
-  TrainModelOptions options = texts_options(80);
+  FileTraining options = texts_options(80);
   options.training.optimizer = "adamw";
   options.training.epochs = 3;
   options.training.checkpoint_every = 2;
   options.training.clip_norm = 1;
   options.training.dropout = 0.1;
-  train_model(options);
+  train_file(options);
   const std::string whole = read_file(options.output), log = read_file(folder / "out.run/log.csv");
 
-  TrainModelOptions part = options;
+  FileTraining part = options;
   part.output = folder / "part.safetensors";
   part.resume = true;
   for (int end : {3, 6, 9}) {  // in a step between two checkpoints, while validating, and near the end
     int told = 0;
-    part.progress = [&](const std::string& next) {
+    part.context.progress = [&](const std::string& next) {
       if (next.find("step ") != std::string::npos && ++told == end) throw Stopped(Stop::interrupted);
     };
-    EXPECT_THROW(train_model(part), Stopped);
+    EXPECT_THROW(train_file(part), Stopped);
     EXPECT_FALSE(std::filesystem::exists(part.output));
   }
-  part.progress = {};
-  train_model(part);
+  part.context.progress = {};
+  train_file(part);
   EXPECT_EQ(read_file(part.output), whole);
   const std::string resumed = read_file(folder / "part.run/log.csv");
   EXPECT_EQ(std::ranges::count(resumed, '\n'), std::ranges::count(log, '\n'));
 }
 
-TEST_F(TrainModelTest, AnyNumberOfThreadsGivesTheSameModel) {
-  TrainModelOptions options = texts_options(64);
+// What a library has in hand is trained, and nothing is written but into a scratch folder that goes.
+TEST_F(TrainModelTest, AModelIsTrainedWithoutAPlaceForFiles) {
+  FileTraining options = texts_options(64);
   options.training.epochs = 1;
-  train_model(options);
+  train_file(options);
+  const LoadedModel original = load_model(model);
+  const TrainedModel trained = train_model(original, options);
+  EXPECT_EQ(trained.folder, "");
+  const Graph written = load_model(options.output).graph;
+  for (ValueId id : written.constants()) {
+    if (written.value(id).label.empty()) continue;
+    const Tensor* same = trained.model.graph.constant(trained.model.graph.find_constant(written.value(id).label));
+    ASSERT_TRUE(same) << written.value(id).label;
+    EXPECT_TRUE(same->same_bits(*written.constant(id))) << written.value(id).label;
+  }
+  options.resume = true;
+  options.folder.clear();
+  EXPECT_THAT(error_of([&] { train_model(original, options); }), HasSubstr("no folder"));
+}
+
+TEST_F(TrainModelTest, ACallerEndsATraining) {
+  const FileTraining options = texts_options(64);
+  int asked = 0;
+  const TaskContext context{.cancelled = [&] { return ++asked == 3; }};
+  EXPECT_THROW(train_model(load_model(model), options, context), Stopped);
+  EXPECT_FALSE(std::filesystem::exists(options.output));
+}
+
+TEST_F(TrainModelTest, AnyNumberOfThreadsGivesTheSameModel) {
+  FileTraining options = texts_options(64);
+  options.training.epochs = 1;
+  train_file(options);
   const std::string one = read_file(options.output);
   options.session.threads = 3;
   options.output = folder / "three.safetensors";
-  train_model(options);
+  train_file(options);
   EXPECT_EQ(read_file(options.output), one);
 }
 
 TEST_F(TrainModelTest, PartsOfABatchLearnTheSame) {
-  TrainModelOptions options = texts_options();
+  FileTraining options = texts_options();
   options.training.parts = 4;
   options.training.recompute = 1;
-  const Record record = train_model(options);
-  EXPECT_GT(std::get<Number>(find_block<Table>(record, "validation")->rows[0][3]).value, 0.9);
+  const TrainedModel trained = train_file(options);
+  EXPECT_GT(trained.outcome.best->metric, 0.9);
 }
 
 TEST_F(TrainModelTest, EndsWhenValidationsGetNoBetter) {
-  TrainModelOptions options = texts_options(64);
+  FileTraining options = texts_options(64);
   options.training.epochs = 50;
   options.training.patience = 2;
-  const Record record = train_model(options);
-  EXPECT_THAT(record.findings, testing::Contains(HasSubstr("2 validations have not raised the accuracy")));
-  EXPECT_LT(std::get<Number>(find_block<KeyValues>(record, "training")->items[1].value).value, 50 * 3);
+  const TrainedModel trained = train_file(options);
+  EXPECT_THAT(trained.outcome.ended, HasSubstr("2 validations have not raised the accuracy"));
+  EXPECT_LT(trained.outcome.steps, 50 * 3);
 }
 
 // The last batch of an epoch is smaller, and so are parts: the number of rows stays open.
@@ -125,7 +162,7 @@ TEST_F(TrainModelTest, SizesThatAModelLeavesOpenAreTheDatas) {
   }
   write_npz(folder / "data.npz", std::vector<NamedTensor>{{"x", Tensor::of<float>({42, 1, 8, 8}, x)},
                                                           {"label", Tensor::of<int64_t>({42}, labels)}});
-  TrainModelOptions options;
+  FileTraining options;
   options.model = folder / "pyramid.safetensors";
   options.data = folder / "data.npz";
   options.output = folder / "out.safetensors";
@@ -136,8 +173,8 @@ TEST_F(TrainModelTest, SizesThatAModelLeavesOpenAreTheDatas) {
   options.training.epochs = 20;
   options.training.rate = 2e-2;
   std::vector<std::string> said;
-  train_model(options, [&](const std::string& line) { said.push_back(line); });
-  EXPECT_THAT(said, testing::Contains(HasSubstr("the largest with H = 8, W = 8")));
+  train_file(options, &said);
+  EXPECT_THAT(said, Contains(HasSubstr("the largest with H = 8, W = 8")));
   const std::string log = read_file(folder / "out.run/log.csv");
   EXPECT_EQ(std::ranges::count(log, '\n'), 13);  // a head, and each tenth of 120 steps
   EXPECT_EQ(to_string(load_model(options.output).graph.type(load_model(options.output).graph.arguments()[0])),
@@ -172,7 +209,7 @@ TEST_F(TrainModelTest, EveryStoredTensorIsTrainedAndComesBackAsItWas) {
                                                           {"label", Tensor::of<int64_t>({32}, labels)}});
   for (const char* ending : {"onnx", "safetensors"}) {
     SCOPED_TRACE(ending);
-    TrainModelOptions options;
+    FileTraining options;
     options.model = folder / "model.onnx";
     options.data = folder / "rows.npz";
     options.output = folder / fmt::format("as_{0}.{0}", ending);
@@ -180,8 +217,8 @@ TEST_F(TrainModelTest, EveryStoredTensorIsTrainedAndComesBackAsItWas) {
     options.training.batch = 8;
     options.training.head = "keep";
     std::vector<std::string> said;
-    train_model(options, [&](const std::string& line) { said.push_back(line); });
-    EXPECT_THAT(said, testing::Contains(HasSubstr("20 weights in 5 tensors are trained, 0 tensors are frozen")));
+    train_file(options, &said);
+    EXPECT_THAT(said, Contains(HasSubstr("20 weights in 5 tensors are trained, 0 tensors are frozen")));
     const Graph before = load_model(options.model).graph, after = load_model(options.output).graph;
     for (const char* name : {"hidden.kernel", "hidden.bias", "norm.scale", "head.weight", "head.bias"}) {
       const Tensor *was = before.constant(before.find_constant(name)), *is = after.constant(after.find_constant(name));
@@ -193,10 +230,10 @@ TEST_F(TrainModelTest, EveryStoredTensorIsTrainedAndComesBackAsItWas) {
 }
 
 TEST_F(TrainModelTest, FrozenLayersStayWhatTheyAre) {
-  TrainModelOptions options = texts_options(64);
+  FileTraining options = texts_options(64);
   options.training.epochs = 1;
   options.training.rule = {"embeddings|encoder=frozen"};
-  train_model(options);
+  train_file(options);
   const Graph before = load_model(model).graph, after = load_model(options.output).graph;
   const auto same = [&](const std::string& name) {
     return before.constant(before.find_constant(name))->same_bits(*after.constant(after.find_constant(name)));
@@ -207,19 +244,19 @@ TEST_F(TrainModelTest, FrozenLayersStayWhatTheyAre) {
 }
 
 TEST_F(TrainModelTest, Bf16ProductsLearn) {
-  TrainModelOptions options = texts_options();
+  FileTraining options = texts_options();
   options.session.compute = Compute::bf16;
-  const Record record = train_model(options);
-  EXPECT_GT(std::get<Number>(find_block<Table>(record, "validation")->rows[0][3]).value, 0.9);
+  const TrainedModel trained = train_file(options);
+  EXPECT_GT(trained.outcome.best->metric, 0.9);
 }
 
 TEST_F(TrainModelTest, ALossThatIsNoNumberIsNamedAndTheLastCheckpointKept) {
-  TrainModelOptions options = texts_options(64);
+  FileTraining options = texts_options(64);
   options.training.rate = 1e30;
   options.training.schedule = "constant";
   options.training.optimizer = "sgd";
   options.training.checkpoint_every = 1;
-  const std::string error = error_of([&] { train_model(options); });
+  const std::string error = error_of([&] { train_file(options); });
   EXPECT_THAT(error, HasSubstr("the loss of step "));
   EXPECT_THAT(error, HasSubstr("in step "));
   EXPECT_THAT(error, HasSubstr("Try a smaller rate"));
@@ -229,27 +266,27 @@ TEST_F(TrainModelTest, ALossThatIsNoNumberIsNamedAndTheLastCheckpointKept) {
 }
 
 TEST_F(TrainModelTest, RefusesARunOfAnotherKindInItsFolder) {
-  TrainModelOptions options = texts_options(64);
+  FileTraining options = texts_options(64);
   options.training.epochs = 1;
-  train_model(options);
-  EXPECT_THAT(error_of([&] { train_model(options); }), HasSubstr("holds a run already; --resume goes on with it"));
+  train_file(options);
+  EXPECT_THAT(error_of([&] { train_file(options); }), HasSubstr("holds a run already; --resume goes on with it"));
   options.resume = true;
   options.training.seed = 2;
-  EXPECT_THAT(error_of([&] { train_model(options); }), HasSubstr("was written with other options"));
+  EXPECT_THAT(error_of([&] { train_file(options); }), HasSubstr("was written with other options"));
   options.training.seed = 1;
   std::string bytes = read_file(folder / "out.run/last.safetensors");
   bytes[bytes.size() / 2] ^= 1;
   write_file(folder / "out.run/last.safetensors", bytes);
-  EXPECT_THAT(error_of([&] { train_model(options); }), HasSubstr("do not fit its checksum"));
+  EXPECT_THAT(error_of([&] { train_file(options); }), HasSubstr("do not fit its checksum"));
   write_file(folder / "out.run/last.safetensors", bytes.substr(0, bytes.size() / 2));
-  EXPECT_NE(error_of([&] { train_model(options); }), "");
+  EXPECT_NE(error_of([&] { train_file(options); }), "");
 }
 
 TEST_F(TrainModelTest, SaysWhatDoesNotFit) {
   const auto refused = [&](auto change) {
-    TrainModelOptions options = texts_options(64);
+    FileTraining options = texts_options(64);
     change(options);
-    const std::string error = error_of([&] { train_model(options); });
+    const std::string error = error_of([&] { train_file(options); });
     EXPECT_FALSE(std::filesystem::exists(folder / "out.run")) << error;
     return error;
   };
@@ -270,7 +307,6 @@ TEST_F(TrainModelTest, SaysWhatDoesNotFit) {
   EXPECT_THAT(refused([](auto& o) { o.training.parts = 17; }), HasSubstr("a batch of 16 rows can't run in 17 parts"));
   EXPECT_THAT(refused([](auto& o) { o.training.head = "keep"; }), HasSubstr("let its last layer be replaced"));
   EXPECT_THAT(refused([](auto& o) { o.training.class_weights = "1,x"; }), HasSubstr("\"x\" is no number"));
-  EXPECT_THAT(refused([](auto& o) { o.output = "out.bin"; }), HasSubstr("must end in .safetensors or .onnx"));
 }
 
 TEST_F(TrainModelTest, ReadsItsOptionsFromAFile) {

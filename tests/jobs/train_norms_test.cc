@@ -1,8 +1,8 @@
 // hone train of models with batch norms: what a batch has to hold, and norms that go by the batch in the file.
 #include "io/numpy.h"
-#include "jobs/train_model.h"
 #include "ops/calls/batch_norm.h"
 #include "ops/calls/batch_norm_train.h"
+#include "tests/jobs/file_training.h"
 #include "tests/jobs/jobs_fixture.h"
 #include "tests/support/error_of.h"
 #include "tests/support/normal_tensor.h"
@@ -11,6 +11,8 @@ namespace hone {
 namespace {
 
 using test::error_of;
+using test::FileTraining;
+using test::train_file;
 using testing::Contains;
 using testing::HasSubstr;
 
@@ -38,13 +40,13 @@ std::string perceptron(const std::string& norm) {
 
 class TrainNorms : public JobsTest {
  protected:
-  TrainModelOptions options_for(const std::string& norm, int64_t rows, int64_t batch) {
+  FileTraining options_for(const std::string& norm, int64_t rows, int64_t batch) {
     std::vector<int64_t> labels(static_cast<size_t>(rows));
     for (size_t i = 0; i < labels.size(); ++i) labels[i] = i % 2;
     const std::vector<NamedTensor> arrays{{"x", test::normal_tensor(1, {rows, 3})},
                                           {"y", Tensor::of<int64_t>({rows}, labels)}};
     write_npz(folder / "rows.npz", arrays);
-    TrainModelOptions options;
+    FileTraining options;
     options.model = put_graph("model.safetensors", perceptron(norm));
     options.data = folder / "rows.npz";
     options.output = folder / "out.safetensors";
@@ -54,11 +56,11 @@ class TrainNorms : public JobsTest {
     options.training.rate = 1e-3;
     return options;
   }
-  double steps_of(const TrainModelOptions& options) {
+  int64_t steps_of(const FileTraining& options) {
     said.clear();
-    const Record record = train_model(options, [&](const std::string& line) { said.push_back(line); });
+    const TrainedModel trained = train_file(options, &said);
     std::filesystem::remove_all(folder / "out.run");
-    return std::get<Number>(find_block<KeyValues>(record, "training")->items[1].value).value;
+    return trained.outcome.steps;
   }
 
   std::vector<std::string> said;
@@ -69,13 +71,13 @@ TEST_F(TrainNorms, ASingleRowIsLeftOutWhereANormWouldSeeNothingElse) {
   EXPECT_EQ(steps_of(options_for(kByStatistics, 10, 3)), 3);
   EXPECT_THAT(said, Contains(HasSubstr("each epoch leaves out one row, another time others: in the batch that is left "
                                        "over, the batch norm of norm.weight would see a single value")));
-  TrainModelOptions frozen = options_for(kByStatistics, 10, 3);
+  FileTraining frozen = options_for(kByStatistics, 10, 3);
   frozen.training.rule = {"norm=frozen"};
   EXPECT_EQ(steps_of(frozen), 4);
 }
 
 TEST_F(TrainNorms, TheRowsOfAPartCount) {
-  TrainModelOptions options = options_for(kByStatistics, 11, 4);
+  FileTraining options = options_for(kByStatistics, 11, 4);
   options.training.parts = 2;
   options.training.in_order = true;
   EXPECT_EQ(steps_of(options), 2);  // 4, 4 and 3, which would be parts of 2 and 1
@@ -84,18 +86,18 @@ TEST_F(TrainNorms, TheRowsOfAPartCount) {
 
 TEST_F(TrainNorms, ABatchOfSingleValuesIsRefusedBeforeTheFirstStep) {
   for (const auto& [batch, parts] : {std::pair{1, 1}, {4, 4}}) {
-    TrainModelOptions options = options_for(kByStatistics, 8, batch);
+    FileTraining options = options_for(kByStatistics, 8, batch);
     options.training.parts = parts;
-    EXPECT_THAT(error_of([&] { train_model(options); }),
+    EXPECT_THAT(error_of([&] { train_file(options); }),
                 HasSubstr("the batch norm of norm.weight would see a single value of each channel"));
     EXPECT_FALSE(std::filesystem::exists(folder / "out.run"));
   }
 }
 
 TEST_F(TrainNorms, ANormThatGoesByTheBatchIsTrainedToGoByItsStatistics) {
-  const TrainModelOptions options = options_for(kByTheBatch, 12, 4);
+  const FileTraining options = options_for(kByTheBatch, 12, 4);
   EXPECT_EQ(load_model(options.model).graph.nodes(batch_norm_train_def).size(), 1u);
-  train_model(options);
+  train_file(options);
   const Graph written = load_model(options.output).graph;
   EXPECT_EQ(written.nodes(batch_norm_def).size(), 1u);
   EXPECT_TRUE(written.nodes(batch_norm_train_def).empty());
@@ -106,8 +108,8 @@ TEST_F(TrainNorms, ANormThatGoesByTheBatchIsTrainedToGoByItsStatistics) {
 TEST_F(TrainNorms, AndTrainsAsOneThatGoesByThemInTheFile) {
   std::vector<Graph> written;
   for (const char* norm : {kByStatistics, kByTheBatch}) {
-    const TrainModelOptions options = options_for(norm, 12, 4);
-    train_model(options);
+    const FileTraining options = options_for(norm, 12, 4);
+    train_file(options);
     std::filesystem::remove_all(folder / "out.run");
     written.push_back(load_model(options.output).graph);
   }
@@ -121,7 +123,7 @@ TEST_F(TrainNorms, AndTrainsAsOneThatGoesByThemInTheFile) {
 
 // Types in the file are those of the original, statistics' too.
 TEST_F(TrainNorms, TensorsOfSixteenBitsAreWrittenSo) {
-  TrainModelOptions options = options_for(kByStatistics, 16, 4);
+  FileTraining options = options_for(kByStatistics, 16, 4);
   std::string text = perceptron(kByStatistics);
   for (size_t at; (at = text.find("] = const \"")) != std::string::npos;) {
     text.replace(at, 11, "] = const  \"");

@@ -52,7 +52,7 @@ TEST_F(TrialLifeTest, ASearchForTheLeastMemoryAndLatency) {
       "budget": "latency<=10000", "latency-seconds": 0.05,
       "parameters": {"build.widths": ["[512]", "[32]", "[128]"]}})",
                          "test");
-  search_model({.tree = tree, .source = "s.toml", .storage = folder / "s.db", .command = "hone search"});
+  search_model({.tree = tree, .source = "s.toml", .storage = folder / "s.db"});
   const auto storage = open_storage(folder / "s.db");
   const TrialList trials = *storage->trials(find_study(*storage, "study").id);
   ASSERT_EQ(trials.size(), 3u);
@@ -60,7 +60,7 @@ TEST_F(TrialLifeTest, ASearchForTheLeastMemoryAndLatency) {
   EXPECT_EQ(best->parameters.at(0).distribution->text(best->parameters.at(0).value), "[32]");
   for (const TrialPtr& t : trials) EXPECT_EQ(t->violation(), 0);
   tree["objective"] = "latency";
-  search_model({.tree = tree, .source = "s.toml", .storage = folder / "t.db", .command = "hone search"});
+  search_model({.tree = tree, .source = "s.toml", .storage = folder / "t.db"});
   const auto timed = open_storage(folder / "t.db");
   for (const TrialPtr& t : *timed->trials(find_study(*timed, "study").id)) EXPECT_GT(t->values.at(0), 0);
 }

@@ -70,5 +70,32 @@ TEST(RowCosine, MeansOverRows) {
   EXPECT_EQ(c.min, 0);
 }
 
+TEST(Divergence, OfTwoRowsOfScoresIsWhatAHandComputes) {
+  const std::vector<float> even{0, 0}, third{0, std::log(2.f)};  // 1/2, 1/2 and 1/3, 2/3
+  EXPECT_NEAR(divergence(even, third), 0.5 * std::log(1.5) + 0.5 * std::log(0.75), 1e-7);
+  EXPECT_EQ(divergence(third, third), 0);
+  EXPECT_TRUE(std::isnan(divergence(even, std::vector<float>{0, std::nanf("")})));
+}
+
+TEST(RelativeError, IsTheMeanOverOutputsWithAnIntervalOfTheParts) {
+  const std::vector<float> reference{3, 4, 0, 5}, result{3, 5, 0, 5};
+  const std::vector<SquaredError> parts = squared_errors(reference, result, 2);
+  EXPECT_EQ(parts[0].relative(), 1.0 / 25);
+  EXPECT_EQ(parts[1].relative(), 0);
+  const std::vector<std::vector<SquaredError>> outputs{parts, squared_errors(reference, reference, 2)};
+  const RelativeError error = relative_error(outputs);
+  EXPECT_DOUBLE_EQ(error.mean, 0.01);  // of 1/50 and 0
+  EXPECT_TRUE(error.ci95.contains(error.mean));
+  EXPECT_EQ(error.ci95.low, 0);
+}
+
+TEST(RelativeError, IsInfiniteWhereThereIsNoNumberOrAnotherSize) {
+  const std::vector<float> one{1}, nan{std::nanf("")}, two{1, 1}, zero{0};
+  EXPECT_TRUE(std::isinf(squared_error(one, nan).relative()));
+  EXPECT_TRUE(std::isinf(squared_errors(one, two, 1)[0].relative()));
+  EXPECT_TRUE(std::isinf(squared_error(zero, one).relative()));
+  EXPECT_EQ(squared_error(zero, zero).relative(), 0);
+}
+
 }  // namespace
 }  // namespace hone

@@ -1,4 +1,4 @@
-#include "jobs/search_record.h"
+#include "views/search.h"
 
 #include <algorithm>
 #include <cmath>
@@ -9,10 +9,11 @@
 #include "base/error.h"
 #include "base/hash.h"
 #include "base/shell.h"
-#include "jobs/study_report.h"
+#include "jobs/candidate_results.h"
 #include "measure/environment.h"
 #include "measure/statistics.h"
 #include "search/storage.h"
+#include "views/study_blocks.h"
 
 namespace hone {
 namespace {
@@ -35,41 +36,22 @@ int64_t count(const TrialList& trials, TrialState state) {
   return std::ranges::count(trials, state, [](const TrialPtr& t) { return t->state; });
 }
 
-std::vector<Direction> directions_of(const SearchRun& run) {
-  std::vector<Direction> directions;
-  for (const Objective& o : run.config().objectives) directions.push_back(o.direction);
-  return directions;
-}
-
-// The best first; of several objectives the front, by the first of them.
-std::vector<TrialPtr> ranked(const SearchRun& run, const TrialList& trials) {
-  const std::vector<Direction> directions = directions_of(run);
-  std::vector<TrialPtr> all;
-  if (directions.size() > 1) all = pareto_front(trials, directions);
-  else
-    for (const TrialPtr& t : trials)
-      if (t->state == TrialState::complete && t->violation() == 0) all.push_back(t);
-  std::ranges::stable_sort(all, [&](const TrialPtr& a, const TrialPtr& b) {
-    return directions[0] == Direction::maximize ? a->values[0] > b->values[0] : a->values[0] < b->values[0];
-  });
-  return all;
-}
-
 std::string attribute(const TrialRecord& trial, const char* key) {
   if (!trial.user_attributes.is_object() || !trial.user_attributes.contains(key)) return "";
   const Json& value = trial.user_attributes.at(key);
   return value.is_string() ? value.get<std::string>() : "";
 }
 
-std::string finding(const SearchRun& run, const TrialList& trials) {
-  const std::vector<TrialPtr> best = ranked(run, trials);
-  std::string text = fmt::format("{}: ", run.config().name);
+std::string finding(const SearchedStudy& study) {
+  const std::vector<TrialPtr> best = study.ranked();
+  const TrialList& trials = *study.trials;
+  std::string text = fmt::format("{}: ", study.name);
   if (best.empty()) {
     text += "no candidate that meets the budget";
-  } else if (run.config().objectives.size() > 1) {
+  } else if (study.objectives.size() > 1) {
     text += fmt::format("a front of {} candidates", best.size());
   } else {
-    text += fmt::format("chosen by {}: trial {} with {:.5g}", run.config().objectives[0].text, best[0]->number,
+    text += fmt::format("chosen by {}: trial {} with {:.5g}", study.objectives[0].text, best[0]->number,
                         best[0]->values[0]);
   }
   text += fmt::format("; {} trials complete", count(trials, TrialState::complete));
@@ -80,27 +62,26 @@ std::string finding(const SearchRun& run, const TrialList& trials) {
   return text;
 }
 
-std::vector<std::string> figure_names(const SearchRun& run) {
-  std::vector<std::string> names(run.config().life.figures.begin(), run.config().life.figures.end());
+std::vector<std::string> figure_names(const SearchedStudy& study) {
+  std::vector<std::string> names(study.figures.begin(), study.figures.end());
   for (const char* always : {"bytes", "bits"})
     if (std::ranges::find(names, always) == names.end()) names.emplace_back(always);
   return names;
 }
 
-Table best_table(const SearchRun& run, const TrialList& trials, const std::string& key) {
-  const std::vector<std::string> names = figure_names(run);
+Table best_table(const SearchedStudy& study, const std::string& key) {
+  const std::vector<std::string> names = figure_names(study);
   Table table{.key = key,
-              .title = run.config().objectives.size() > 1 ? "The front" : "Trials by their objective",
+              .title = study.objectives.size() > 1 ? "The front" : "Trials by their objective",
               .columns = {{.key = "number", .title = "trial"}}};
-  const bool weighted =
-      std::ranges::any_of(run.config().objectives, [](const Objective& o) { return o.terms.size() > 1; });
+  const bool weighted = std::ranges::any_of(study.objectives, [](const Objective& o) { return o.terms.size() > 1; });
   if (weighted)
-    for (const Objective& o : run.config().objectives)
+    for (const Objective& o : study.objectives)
       table.columns.push_back({.key = o.text, .title = o.text, .style = {NumberFormat::significant, 5}});
   for (const std::string& name : names) table.columns.push_back({.key = name, .title = name, .style = style_of(name)});
   table.columns.push_back({.key = "parameters", .title = "parameters", .prose = true});
   std::set<std::string> seen;  // a candidate that came up again is one
-  for (const TrialPtr& trial : ranked(run, trials)) {
+  for (const TrialPtr& trial : study.ranked()) {
     if (table.rows.size() == kListed) break;
     if (!attribute(*trial, kSameAsKey).empty() && seen.contains(attribute(*trial, kCandidateKey))) continue;
     seen.insert(attribute(*trial, kCandidateKey));
@@ -117,9 +98,8 @@ Table best_table(const SearchRun& run, const TrialList& trials, const std::strin
 
 // What the best of each study measures, side by side: as a table, and against bits where a larger figure is searched
 // for.
-std::vector<Block> best_of_studies(const std::vector<std::unique_ptr<SearchRun>>& runs,
-                                   const std::vector<StudyTrials>& studies) {
-  const std::vector<std::string> names = figure_names(*runs[0]);
+std::vector<Block> best_of_studies(const std::vector<SearchedStudy>& studies) {
+  const std::vector<std::string> names = figure_names(studies[0]);
   const auto metric = std::ranges::find_if(names, [](const std::string& n) { return figure_kind(n).larger_is_better; });
   Table table{.key = "studies",
               .title = "What each study chose",
@@ -127,16 +107,16 @@ std::vector<Block> best_of_studies(const std::vector<std::unique_ptr<SearchRun>>
                           {.key = "trials", .title = "trials", .style = {NumberFormat::integer, 0}}}};
   for (const std::string& name : names) table.columns.push_back({.key = name, .title = name, .style = style_of(name)});
   ScatterPlot plot{.key = "best_by_bits", .title = "What each study chose, by its bits", .x = {.title = "bits"}};
-  for (size_t i = 0; i < runs.size(); ++i) {
-    const std::vector<TrialPtr> best = ranked(*runs[i], *studies[i].trials);
-    if (best.empty() || studies[i].directions.size() > 1) continue;
+  for (const SearchedStudy& study : studies) {
+    const std::vector<TrialPtr> best = study.ranked();
+    if (best.empty() || study.objectives.size() > 1) continue;
     const Figures figures = figures_of(*best[0]);
     std::vector<Cell>& row = table.rows.emplace_back();
-    row.emplace_back(studies[i].name);
-    row.push_back(number(static_cast<double>(studies[i].trials->size())));
+    row.emplace_back(study.name);
+    row.push_back(number(static_cast<double>(study.trials->size())));
     for (const std::string& name : names) row.push_back(figures.contains(name) ? number(figures.at(name)) : Cell());
     if (metric != names.end() && figures.contains(*metric) && figures.contains("bits"))
-      plot.points.push_back({.label = studies[i].name, .x = figures.at("bits"), .y = figures.at(*metric)});
+      plot.points.push_back({.label = study.name, .x = figures.at("bits"), .y = figures.at(*metric)});
   }
   if (table.rows.size() < 2) return {};
   if (metric != names.end()) plot.y.title = *metric;
@@ -203,12 +183,13 @@ std::string stored_at(const std::string& storage) {
 }
 
 // The command without what it writes and which trial it is about.
-std::string rebuild_command(const SearchRun& run, const SearchModelOptions& options, int64_t number) {
+std::string rebuild_command(const std::string& command, const std::string& storage, const std::string& study,
+                            int64_t number) {
   const std::set<std::string> with_value{"-o",        "--output",  "--report", "--study",
                                          "--storage", "--rebuild", "--trials", "--workers"};
   std::vector<std::string> words;
   bool skips = false;
-  for (const std::string& word : shell_words(options.command)) {
+  for (const std::string& word : shell_words(command)) {
     const bool is_value = std::exchange(skips, false);
     if (is_value || word == "--resume" || word == "--json" || is_attached_output(word)) continue;
     if (with_value.contains(word.substr(0, word.find('=')))) {
@@ -217,70 +198,72 @@ std::string rebuild_command(const SearchRun& run, const SearchModelOptions& opti
     }
     words.push_back(word);
   }
-  for (const std::string& word :
-       {std::string("--storage"), stored_at(without_credentials(options.storage)), std::string("--study"),
-        run.config().name, std::string("--rebuild"), std::to_string(number), std::string("-o"),
-        fmt::format("trial-{}.safetensors", number)})
+  for (const std::string& word : {std::string("--storage"), stored_at(without_credentials(storage)),
+                                  std::string("--study"), study, std::string("--rebuild"), std::to_string(number),
+                                  std::string("-o"), fmt::format("trial-{}.safetensors", number)})
     words.push_back(word);
   return shell_line(words);
 }
 
-StudyTrials trials_of(const SearchRun& run) {
-  StudyTrials study{
-      .name = run.config().name, .group = run.config().group, .directions = directions_of(run), .trials = run.trials()};
-  for (const Objective& o : run.config().objectives) study.objectives.push_back(o.text);
-  return study;
+StudyTrials trials_of(const SearchedStudy& study) {
+  StudyTrials all{.name = study.name, .group = study.group, .directions = study.directions(), .trials = study.trials};
+  for (const Objective& o : study.objectives) all.objectives.push_back(o.text);
+  return all;
+}
+
+// `suffix` ends the keys of the blocks; what the latencies that were predicted are worth goes to the findings.
+Section section_of(const SearchedStudy& study, const std::string& suffix, std::vector<std::string>& findings) {
+  Section section{.title = study.name, .blocks = {best_table(study, "best" + suffix)}};
+  if (Table errors = latency_errors(*study.trials, "predicted_latency" + suffix); !errors.rows.empty()) {
+    findings.push_back(latency_finding(study.name, errors));
+    section.blocks.emplace_back(std::move(errors));
+  }
+  if (Table failures = failures_table(*study.trials, "failures" + suffix); !failures.rows.empty())
+    section.blocks.emplace_back(std::move(failures));
+  for (Block& block : study_blocks(trials_of(study), suffix)) section.blocks.push_back(std::move(block));
+  return section;
 }
 
 }  // namespace
 
-Record search_record(const std::vector<std::unique_ptr<SearchRun>>& runs, const SearchModelOptions& options) {
-  Record record{.title = fmt::format("Search for {}", runs[0]->config().fixed.model)};
-  std::vector<StudyTrials> studies;
-  for (const auto& run : runs) studies.push_back(trials_of(*run));
-  record.sections.push_back({.title = "Studies", .blocks = comparison_blocks(studies)});
-  for (Block& block : best_of_studies(runs, studies)) record.sections.back().blocks.push_back(std::move(block));
-  for (size_t i = 0; i < runs.size(); ++i) {
-    const auto& run = runs[i];
-    const auto& trials = studies[i].trials;
-    const std::string suffix = runs.size() > 1 ? "_" + run->config().name : "";
-    record.findings.push_back(finding(*run, *trials));
-    for (const std::string& note : run->notes()) record.findings.push_back(note);
-    Section section{.title = run->config().name, .blocks = {best_table(*run, *trials, "best" + suffix)}};
-    if (Table errors = latency_errors(*trials, "predicted_latency" + suffix); !errors.rows.empty()) {
-      record.findings.push_back(latency_finding(run->config().name, errors));
-      section.blocks.emplace_back(std::move(errors));
-    }
-    if (Table failures = failures_table(*trials, "failures" + suffix); !failures.rows.empty())
-      section.blocks.emplace_back(std::move(failures));
-    for (Block& block : study_blocks(studies[i], suffix)) section.blocks.push_back(std::move(block));
-    record.sections.push_back(std::move(section));
-    if (const std::vector<TrialPtr> best = ranked(*run, *trials); !best.empty() && options.storage != "memory")
-      record.next.push_back({fmt::format("trial {} of {} is made again by this, others by their numbers",
-                                         best[0]->number, run->config().name),
-                             rebuild_command(*run, options, best[0]->number)});
+Record view_of(const SearchResult& result, const std::string& command) {
+  Record record{.title = fmt::format("Search for {}", result.model)};
+  std::vector<StudyTrials> all;
+  for (const SearchedStudy& study : result.studies) all.push_back(trials_of(study));
+  record.sections.push_back({.title = "Studies", .blocks = comparison_blocks(all)});
+  for (Block& block : best_of_studies(result.studies)) record.sections.back().blocks.push_back(std::move(block));
+  for (const SearchedStudy& study : result.studies) {
+    record.findings.push_back(finding(study));
+    record.findings.insert(record.findings.end(), study.notes.begin(), study.notes.end());
+    const std::string suffix = result.studies.size() > 1 ? "_" + study.name : "";
+    record.sections.push_back(section_of(study, suffix, record.findings));
+    if (const std::vector<TrialPtr> best = study.ranked(); !best.empty() && result.storage != "memory")
+      record.next.push_back(
+          {fmt::format("trial {} of {} is made again by this, others by their numbers", best[0]->number, study.name),
+           rebuild_command(without_credentials(command), result.storage, study.name, best[0]->number)});
   }
-  if (const std::string data = runs[0]->data_title(); !data.empty())
-    record.findings.push_back("judged on " + data + "; what was chosen by them is worth a little less on others");
+  if (!result.data_title.empty())
+    record.findings.push_back("judged on " + result.data_title +
+                              "; what was chosen by them is worth a little less on others");
   record.machine = describe(environment());
-  return record;
+  return with_command(std::move(record), command, result.storage);
 }
 
-Record rebuild_record(const SearchRun& run, const TrialRecord& trial, const Figures& now,
-                      const SearchModelOptions& options) {
-  const Figures before = figures_of(trial);
+Record view_of(const RebuiltTrial& rebuilt, const std::string& command) {
+  const Figures before = figures_of(*rebuilt.trial);
   Table table{.key = "figures",
               .columns = {{.key = "figure", .title = "figure"},
                           {.key = "before", .title = "in the study", .style = {NumberFormat::significant, 6}},
                           {.key = "now", .title = "made again", .style = {NumberFormat::significant, 6}}}};
-  for (const auto& [name, value] : now)
+  for (const auto& [name, value] : rebuilt.now)
     table.rows.push_back({name, before.contains(name) ? number(before.at(name)) : Cell(), number(value)});
-  return {
-      .title = fmt::format("Trial {} of {}", trial.number, run.config().name),
-      .findings = {fmt::format("{}: {}", options.output, parameters_text(trial))},
-      .sections = {{.blocks = {table}}},
-      .machine = describe(environment()),
-      .manifest = {{"output", options.output, sha256_of_file(options.output), static_cast<int64_t>(now.at("bytes"))}}};
+  const auto bytes = static_cast<int64_t>(rebuilt.now.at("bytes"));
+  return with_command({.title = fmt::format("Trial {} of {}", rebuilt.trial->number, rebuilt.study),
+                       .findings = {fmt::format("{}: {}", rebuilt.output, parameters_text(*rebuilt.trial))},
+                       .sections = {{.blocks = {table}}},
+                       .machine = describe(environment()),
+                       .manifest = {{"output", rebuilt.output, sha256_of_file(rebuilt.output), bytes}}},
+                      command, rebuilt.storage);
 }
 
 }  // namespace hone

@@ -1,4 +1,4 @@
-#include "jobs/study_report.h"
+#include "views/study_blocks.h"
 
 #include <fmt/format.h>
 

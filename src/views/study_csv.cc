@@ -1,0 +1,60 @@
+#include "views/study_csv.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "search/python_json.h"
+#include "search/timestamp.h"
+
+namespace hone {
+namespace {
+
+std::string json_text(const TrialParameter& p) {
+  const bool is_integer = p.distribution->kind == DistributionKind::integer;
+  return is_integer ? p.distribution->text(p.value) : python_json(p.distribution->outside(p.value));
+}
+
+std::string quoted(const std::string& text) {
+  if (text.find_first_of(",\"\n\r") == text.npos) return text;
+  std::string result = "\"";
+  for (char c : text) result += c == '"' ? "\"\"" : std::string(1, c);
+  return result + '"';
+}
+
+}  // namespace
+
+std::string csv_of(const OpenedStudy& study) {
+  std::vector<std::string> parameters, attributes;
+  const auto add = [](std::vector<std::string>& all, const std::string& name) {
+    if (std::ranges::find(all, name) == all.end()) all.push_back(name);
+  };
+  for (const TrialPtr& trial : *study.trials) {
+    for (const TrialParameter& p : trial->parameters) add(parameters, p.name);
+    if (trial->user_attributes.is_object())
+      for (const auto& [key, value] : trial->user_attributes.items()) add(attributes, key);
+  }
+  std::string csv = "number,state,started,ended";
+  for (const std::string& name : study.objectives()) csv += "," + quoted(name);
+  for (const std::string& name : parameters) csv += "," + quoted("parameter " + name);
+  for (const std::string& name : attributes) csv += "," + quoted("attribute " + name);
+  for (const TrialPtr& trial : *study.trials) {
+    csv += fmt::format("\n{},{},{},{}", trial->number, to_string(trial->state),
+                       trial->started ? sql_time(*trial->started) : "", trial->ended ? sql_time(*trial->ended) : "");
+    for (size_t i = 0; i < study.record.directions.size(); ++i)
+      csv += "," + (i < trial->values.size() ? fmt::format("{}", trial->values[i]) : std::string());
+    for (const std::string& name : parameters) {
+      const TrialParameter* p = trial->find(name);
+      const Json value = p ? p->distribution->outside(p->value) : Json();
+      csv += "," + (p ? quoted(value.is_string() ? value.get<std::string>() : json_text(*p)) : std::string());
+    }
+    for (const std::string& key : attributes) {
+      const bool has = trial->user_attributes.is_object() && trial->user_attributes.contains(key);
+      const Json value = has ? trial->user_attributes.at(key) : Json();
+      csv += "," + (has ? quoted(value.is_string() ? value.get<std::string>() : python_json(value)) : std::string());
+    }
+  }
+  return csv + "\n";
+}
+
+}  // namespace hone
