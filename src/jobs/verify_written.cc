@@ -14,6 +14,7 @@
 #include "io/onnx/import_model.h"
 #include "ir/bodies.h"
 #include "ir/flops.h"
+#include "ir/held_values.h"
 #include "ir/text.h"
 #include "jobs/default_inputs.h"
 #include "passes/pipelines.h"
@@ -263,7 +264,7 @@ std::string verify_onnx(const std::string& path, const Graph& written) {
   OnnxImport import = import_onnx(path);
   Graph read = std::move(import.graph);
   const Compared constants = same_decoded_constants(path, written, run_pass(read, "recognise_packed"));
-  Graph in_f32 = written;  // ONNX has no word for the compute type
+  Graph in_f32 = with_state_as_arguments(written);  // ONNX has no word for the compute type
   in_f32.metadata.erase("compute");
   const std::string others =
       constants.not_there > 0 ? fmt::format(", {} stored in another form", constants.not_there) : "";
