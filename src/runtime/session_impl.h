@@ -27,6 +27,7 @@ struct Session::Impl {
   std::vector<std::string> output_names;
 
   bool compiles() const { return options.compiles(); }
+  Graph prepared(Graph given) const;
 
   // The runs (session_run.cc).
   std::vector<Tensor> timed_run(const NamedTensors& given, const InputViews& inputs, const OutputViews& outputs,
