@@ -153,10 +153,17 @@ def peers():
         row(f"least cosine of f32 hone to PyTorch, batch {batch}", f"{cosine:.8f}", ">= 0.999999", cosine >= 0.999999)
 
 
+def branches():
+    ratios = json.loads(run(bench / "bench_branches"))
+    for name, what in (("by_sizes", "sizes tell"), ("by_input", "an input tells"), ("by_values", "values tell")):
+        row(f"a network in an if whose condition {what} / without, {ratios['without_us']:.0f} us", f"{ratios[name]:.3f}", "<= 1.15", ratios[name] <= 1.15)
+
+
 os.environ["OMP_NUM_THREADS"] = "1"
 sizes()
 kernels()
 packed()
+branches()
 process()
 if not args.skip_peers:
     tokenizer()

@@ -25,7 +25,7 @@ std::vector<ValueRange> observed_ranges(const Graph& graph, std::span<const Obse
   const auto name = [&](size_t i) { return graph.value(inputs[i].value).name; };
   for (const NamedTensors& batch : batches) {
     NamedTensors given;
-    for (ValueId input : watched.arguments()) {
+    for (ValueId input : watched.inputs()) {
       const std::string& label = watched.value(input).label;
       if (const auto found = batch.find(label); found != batch.end()) given.insert(*found);
     }

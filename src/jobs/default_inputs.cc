@@ -15,6 +15,7 @@
 #include "ops/calls/cross_entropy.h"
 #include "ops/calls/gather.h"
 #include "ops/elements.h"
+#include "runtime/arena.h"
 
 namespace hone {
 namespace {
@@ -56,6 +57,32 @@ std::optional<int64_t> noted(const Graph& graph, const std::string& key) {
   return number;
 }
 
+// Symbols of state, as it begins: their sizes where the graph says what that is (`is_set`), else 1.
+Bindings sizes_of_state(const Graph& graph, bool is_set) {
+  Bindings sizes;
+  for (ValueId v : graph.inputs()) {
+    const Value& value = graph.value(v);
+    if (value.role != InputRole::state || value.initial.has_value() != is_set) continue;
+    for (size_t axis = 0; axis < value.type.shape.size(); ++axis) {
+      const Dim& dim = value.type.shape[axis];
+      if (is_set && dim.is_symbol()) sizes.try_emplace(dim.to_string(), value.initial->dim(axis));
+      std::vector<std::string> names;
+      dim.collect_symbols(names);
+      for (const std::string& name : names)
+        if (!is_set) sizes.try_emplace(name, 1);
+    }
+  }
+  return sizes;
+}
+
+Tensor zeros(const TensorType& type, const std::vector<int64_t>& shape) {
+  if (!type.is_packed()) return Tensor(type.dtype, shape);
+  const PlaneSizes sizes = plane_sizes(type, shape);
+  std::array<Buffer, kPlanes> planes;
+  for (size_t p = 0; p < kPlanes; ++p) planes[p] = Buffer(static_cast<size_t>(sizes[p]));
+  return Tensor::packed(*type.format, shape, planes[0], planes[1], planes[2], planes[3]);
+}
+
 }  // namespace
 
 std::optional<int64_t> indexed_rows(const Graph& graph, ValueId input) {
@@ -88,7 +115,9 @@ Bindings bind_symbols(const Graph& graph, const ShapeOptions& options) {
   if (options.batch < 1 || sequence < 1)
     fail("batch {} and sequence {}: at least 1 is needed", options.batch, sequence);
   const Bindings beside_constants = sizes_beside_constants(graph);
+  const Bindings of_state = sizes_of_state(graph, true);
   Bindings bindings = options.dims;
+  bindings.insert(of_state.begin(), of_state.end());
   std::vector<std::string> free;  // guessed, and might as well be more
   for (ValueId v : graph.arguments()) {
     const Shape& shape = graph.type(v).shape;
@@ -97,6 +126,9 @@ Bindings bind_symbols(const Graph& graph, const ShapeOptions& options) {
       shape[axis].collect_symbols(names);
       const bool is_batch = axis == 0, is_channels = shape.size() == 4 && axis == 1;
       for (const std::string& name : names) {
+        if (is_batch && options.batch > 1 && of_state.contains(name) && of_state.at(name) != options.batch)
+          fail("batch {}: the model's state begins with {} = {}; leave --batch out", options.batch, name,
+               of_state.at(name));
         if (bindings.contains(name)) continue;
         const auto known = beside_constants.find(name);
         const bool is_known = known != beside_constants.end() && !is_batch;
@@ -111,6 +143,7 @@ Bindings bind_symbols(const Graph& graph, const ShapeOptions& options) {
       }
     }
   }
+  bindings.merge(sizes_of_state(graph, false));
   bindings = fitting_sizes(graph, bindings, free, limit);
   for (ValueId v : graph.arguments()) {
     const Shape& shape = graph.type(v).shape;
@@ -128,6 +161,9 @@ NamedTensors default_inputs(const Graph& graph, const Bindings& bindings, uint64
     Philox random(seed, stream++);
     inputs.emplace(graph.value(v).label, made_up(graph, v, evaluate(graph.type(v).shape, bindings), random));
   }
+  for (ValueId v : graph.inputs())
+    if (const Value& value = graph.value(v); value.role == InputRole::state && !value.initial)
+      inputs.emplace(value.label, zeros(value.type, evaluate(value.type.shape, bindings)));
   return inputs;
 }
 

@@ -19,7 +19,8 @@ struct ShapeOptions {
 };
 
 // A value for every symbol of the inputs: what the options say; else what the weights that it meets say; else what is
-// usual, or more where windows leave nothing of that. Throws Error for a name in `dims` that is no symbol of the model,
+// usual, or more where windows leave nothing of that. Symbols of state have the sizes that it begins with; 1 where the
+// graph does not say, and nothing else does. Throws Error for a name in `dims` that is no symbol of the model,
 // and for a sequence longer than the model has positions.
 Bindings bind_symbols(const Graph& graph, const ShapeOptions& options);
 
@@ -28,7 +29,7 @@ Bindings bind_symbols(const Graph& graph, const ShapeOptions& options);
 std::optional<int64_t> indexed_rows(const Graph& graph, ValueId input);
 
 // Floats are normal (0, 1). Integers that index a table or select a class are uniform over its rows; masks are ones;
-// others zero.
+// others zero. State that the graph gives no value to begin with is among them, and zero.
 NamedTensors default_inputs(const Graph& graph, const Bindings& bindings, uint64_t seed);
 
 }  // namespace hone

@@ -55,7 +55,7 @@ DType numpy_type(DType dtype) {
 NamedTensors read_inputs(const Graph& graph, const std::string& path) {
   NamedTensors inputs;
   for (NamedTensor& array : read_npz(path)) inputs.emplace(array.name, std::move(array.tensor));
-  for (ValueId v : graph.arguments()) {
+  for (ValueId v : graph.inputs()) {
     const Value& value = graph.value(v);
     const auto found = inputs.find(value.label);
     if (found == inputs.end() || found->second.dtype() == value.type.dtype) continue;

@@ -13,6 +13,7 @@
 #include "io/artefact.h"
 #include "ir/bodies.h"
 #include "ir/flops.h"
+#include "ir/held_values.h"
 #include "ir/text.h"
 #include "jobs/default_inputs.h"
 #include "passes/pipelines.h"
@@ -257,7 +258,7 @@ std::string verify_exact(const std::string& path, const Graph& written, const st
 
 std::string verify_numbers(const std::string& path, const Graph& written, const ReopenedModel& read) {
   const Compared constants = same_decoded_constants(path, written, run_pass(read.graph, "recognise_packed"));
-  Graph in_f32 = written;  // ONNX has no word for the compute type
+  Graph in_f32 = with_state_as_arguments(written);  // ONNX has no word for the compute type
   in_f32.metadata.erase("compute");
   const std::string others =
       constants.not_there > 0 ? fmt::format(", {} stored in another form", constants.not_there) : "";

@@ -24,6 +24,7 @@ constexpr int64_t kSmallBytes = 1 << 20;  // asking for less is left to the allo
 void check_names(const Graph& graph, const std::map<std::string, Tensor>& inputs) {
   std::vector<std::string> labels;
   for (ValueId id : graph.inputs()) labels.push_back(graph.value(id).label);
+  const auto begins = [&](size_t i) { return graph.value(graph.inputs()[i]).initial.has_value(); };
   const std::set<std::string> known(labels.begin(), labels.end());
   for (const auto& [name, tensor] : inputs)
     if (!known.contains(name))
@@ -31,9 +32,9 @@ void check_names(const Graph& graph, const std::map<std::string, Tensor>& inputs
            labels.empty() ? "none" : fmt::format("{}", fmt::join(labels, ", ")), did_you_mean(name, labels));
   std::vector<std::string> given;
   for (const auto& [name, tensor] : inputs) given.push_back(name);
-  for (const std::string& label : labels)
-    if (!inputs.contains(label))
-      fail("input \"{}\" is missing; given: {}", label,
+  for (size_t i = 0; i < labels.size(); ++i)
+    if (!inputs.contains(labels[i]) && !begins(i))
+      fail("input \"{}\" is missing; given: {}", labels[i],
            given.empty() ? "none" : fmt::format("{}", fmt::join(given, ", ")));
 }
 
@@ -176,9 +177,13 @@ std::vector<Tensor> evaluate_op(const OpDef& op, const EvalArgs& args, const Bod
 Bindings bind_inputs(const Graph& graph, const std::map<std::string, Tensor>& inputs, Bindings bindings) {
   check_names(graph, inputs);
   const auto what = [&](ValueId id) { return fmt::format("input \"{}\"", graph.value(id).label); };
+  const auto given = [&](ValueId id) -> const Tensor& {
+    const auto found = inputs.find(graph.value(id).label);
+    return found == inputs.end() ? *graph.value(id).initial : found->second;
+  };
   for (ValueId id : graph.inputs()) {
     const TensorType& type = graph.type(id);
-    const Tensor& tensor = inputs.at(graph.value(id).label);
+    const Tensor& tensor = given(id);
     if (tensor.format() != type.format || tensor.dtype() != type.dtype || tensor.container() != type.container)
       fail("{} is {}; the model takes {}", what(id), to_string(tensor.type()), to_string(type));
     // Symbols first: another input's formula may read them.
@@ -186,8 +191,7 @@ Bindings bind_inputs(const Graph& graph, const std::map<std::string, Tensor>& in
       if (type.shape[i].is_symbol()) bindings.try_emplace(type.shape[i].to_string(), tensor.shape()[i]);
   }
   for (ValueId id : graph.inputs())
-    if (graph.type(id).ranked)
-      bind_shape(graph.type(id).shape, inputs.at(graph.value(id).label).shape(), bindings, what(id));
+    if (graph.type(id).ranked) bind_shape(graph.type(id).shape, given(id).shape(), bindings, what(id));
   return bindings;
 }
 

@@ -17,10 +17,10 @@ namespace {
 
 // Spellings of one thing first become one op; what that leaves over is cleaned up after.
 constexpr std::array kCanonical = {
-    "remove_dropout",  "recognise_packed",     "fold_constants",      "resolve_sequences", "merge_common",
-    "simplify_shapes", "simplify_arithmetic",  "expand_einsum",       "recognise_linear",  "fold_batch_norm",
-    "recognise_gelu",  "recognise_layer_norm", "recognise_attention", "propagate_full",    "simplify_arithmetic",
-    "simplify_shapes", "fold_constants",       "merge_common",        "remove_dead"};
+    "remove_dropout",      "recognise_packed", "fold_constants",       "choose_branches",     "resolve_sequences",
+    "merge_common",        "simplify_shapes",  "simplify_arithmetic",  "expand_einsum",       "recognise_linear",
+    "fold_batch_norm",     "recognise_gelu",   "recognise_layer_norm", "recognise_attention", "propagate_full",
+    "simplify_arithmetic", "simplify_shapes",  "fold_constants",       "merge_common",        "remove_dead"};
 constexpr std::array kWithChannelsLast = {"sink_dequantize",
                                           "tabulate_codes",
                                           "fold_fake_quant",
@@ -57,9 +57,9 @@ constexpr std::array kWithChannelsLast = {"sink_dequantize",
 
 // Run on the bodies of if, loop and scan too, each a graph of its own, innermost first. What is made ready for code
 // generation is, with all passes.
-constexpr std::array<std::string_view, 8> kInBodies = {"recognise_packed", "fold_constants", "merge_common",
-                                                       "recognise_linear", "remove_dead",    "round_weights",
-                                                       "fold_fake_quant",  "set_compute"};
+constexpr std::array<std::string_view, 9> kInBodies = {"choose_branches", "recognise_packed", "fold_constants",
+                                                       "merge_common",    "recognise_linear", "remove_dead",
+                                                       "round_weights",   "fold_fake_quant",  "set_compute"};
 
 constexpr OptionField<QuantizeOptions> kSteps[] = {
     {"bias-correction", "biases take up the mean error of rounded weights (needs calibration data)",

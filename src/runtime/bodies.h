@@ -6,6 +6,7 @@
 
 #include "ops/evaluate.h"
 #include "runtime/stage.h"
+#include "runtime/turn_times.h"
 
 namespace hone {
 
@@ -15,8 +16,9 @@ class Bodies {
   Bodies(const Graph& graph, StagesShared& shared, int number);
   ~Bodies();
 
-  // In a workspace that nothing else uses meanwhile. A body whose inputs don't fit its symbols is evaluated.
-  BodyRunner runner(Workspace& workspace) const;
+  // In a workspace that nothing else uses meanwhile. A body whose inputs don't fit its symbols is evaluated. `times`:
+  // null, or gets those of each run.
+  BodyRunner runner(Workspace& workspace, TurnTimes* times) const;
 
  private:
   struct Body;

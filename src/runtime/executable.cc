@@ -18,6 +18,7 @@ Executable::Executable(std::shared_ptr<PreparedGraph> prepared, RunSizes sizes, 
       run_weights_(*plan_, shared),
       pointers_(*plan_),
       scratch_areas_(shared.device->scratch_areas(shared.threads)),
+      shared_values_(shared.values),
       generation_(shared.generation),
       compiler_(shared.compiler) {
   require_memory_for_runs(*plan_, calls_, shared, own_weights_, host_steps_, scratch_areas_, held);

@@ -50,6 +50,7 @@ class Executable {
   int64_t laid_out_bytes() const { return run_weights_.bytes(); }  // of weights that are no constants
   const LoweredGraph& lowered() const { return plan_->lowered; }
   const Graph& graph() const { return plan_->graph(); }
+  ValueId shared_values() const { return shared_values_; }  // ids below are those of the stage's graph
 
  private:
   class Run;
@@ -62,6 +63,7 @@ class Executable {
   RunWeights run_weights_;
   ArgumentPointers pointers_;
   int scratch_areas_;
+  ValueId shared_values_;
   uint64_t generation_;  // of the device's memory that it is for
   std::shared_ptr<const Compiler> compiler_;
   std::vector<Stretch> stretches_;  // that queues replay; the host's replay none

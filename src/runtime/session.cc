@@ -21,13 +21,13 @@ std::vector<std::string> SessionStatistics::notes() const {
 namespace {
 
 // Of constants of the graph that kernels read where they are.
-int64_t direct_bytes(const Graph& graph, const Executable& made) {
+int64_t direct_bytes(const Executable& made) {
+  const Graph& graph = made.graph();
   std::map<ValueId, int64_t> direct;
   for (const Step& step : made.lowered().steps)
     for (const PointerBinding& pointer : step->pointers)
       if (pointer.plane == PointerBinding::Plane::data && pointer.value != kNone)
-        if (const ValueId v = made.lowered().alias_of[static_cast<size_t>(pointer.value)];
-            v < static_cast<ValueId>(graph.value_capacity()))
+        if (const ValueId v = made.lowered().alias_of[static_cast<size_t>(pointer.value)]; v < made.shared_values())
           if (const Tensor* constant = graph.constant(v)) direct[v] = constant->bytes();
   int64_t total = 0;
   for (const auto& [value, bytes] : direct) total += bytes;
@@ -41,6 +41,18 @@ Session::Impl::Impl(const Graph& given, const Session* owner)
   if (owner) parameters->check_same(given);
   for (const Output& output : given.outputs())
     if (output.updates == kNone) output_names.push_back(output.label);
+}
+
+Graph Session::Impl::prepared(Graph given) const {
+  if (options.optimise == 0 && compute == Compute::f32) {
+  } else if (compiles() || compute != Compute::f32) {
+    given = prepare_for_codegen(std::move(given), compute, options.pipeline,
+                                options.device ? options.device->pipeline() : kChannelsLast);
+  } else {
+    given = canonicalise(std::move(given), options.pipeline);
+  }
+  given.compact();
+  return given;
 }
 
 Session::Session(Graph graph, SessionOptions options) : impl_(std::make_unique<Impl>(graph, options.parameters_of)) {
@@ -59,18 +71,15 @@ Session::Session(Graph graph, SessionOptions options) : impl_(std::make_unique<I
   const MemoryScope scope(impl_->budget.get());
   if (o.max_specialisations < 1) fail("max_specialisations is 0; at least 1 is needed");
   if (o.optimise >= 2) impl_->options.device = device_or_cpu(o.device);
-  if (o.optimise == 0 && impl_->compute == Compute::f32) impl_->graph = std::move(graph);
-  else if (impl_->compiles() || impl_->compute != Compute::f32)
-    impl_->graph = prepare_for_codegen(std::move(graph), impl_->compute, o.pipeline,
-                                       o.device ? o.device->pipeline() : kChannelsLast);
-  else impl_->graph = canonicalise(std::move(graph), o.pipeline);
-  impl_->graph.compact();
+  impl_->graph = impl_->prepared(std::move(graph));
   if (o.optimise >= 2) {
     const std::shared_ptr<Device>& device = o.device;
     if (o.no_fallback && !device->compiles())
       fail("--no-fallback: device {} has no kernels at all; leave the flag out, or choose another --device",
            device->name());
-    impl_->stages = std::make_unique<SessionStages>(impl_->graph, impl_->limits, impl_->pool, o);
+    impl_->stages =
+        std::make_unique<SessionStages>(impl_->graph, impl_->limits, impl_->pool, o,
+                                        [impl = impl_.get()](Graph g) { return impl->prepared(std::move(g)); });
   }
   impl_->prepare_milliseconds = milliseconds_since(start);
 }
@@ -145,8 +154,7 @@ SessionStatistics Session::statistics() const {
     const std::shared_ptr<MadeStages> made = impl_->stages->last();
     const std::lock_guard lock(made->shared.mutex);
     statistics = made->shared.statistics;
-    if (const auto& last = made->shared.last)
-      statistics.direct_weight_bytes = direct_bytes(impl_->graph, last->executable);
+    if (const auto& last = made->shared.last) statistics.direct_weight_bytes = direct_bytes(last->executable);
   }
   statistics.prepare_milliseconds = impl_->prepare_milliseconds;
   statistics.workspaces = impl_->pool.made();

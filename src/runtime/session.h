@@ -86,14 +86,14 @@ class Session {
   ~Session();
   Session(Session&&) noexcept;
 
-  // Runs once: outputs in the order of the graph's, as tensors of their own. Throws Error naming the input on a
-  // missing, unknown or unfitting one, and Stopped when the session is closed before the last step. `profile`, when
-  // given, receives the times of this run; only compiled models have steps. Shapes that are new are specialised first,
-  // which no run of others waits for; threads that need the same ones wait until they are made.
+  // Runs once: outputs in the graph's order, as tensors of their own. Throws Error naming the input on a missing,
+  // unknown or unfitting one, Stopped when the session is closed before the last step. `profile`, when given, receives
+  // the times of this run; only compiled models have steps. New shapes are specialised first, which no run of others
+  // waits for. State begins anew, as `inputs` say by its name, else as the graph says, and goes when the run ends.
   std::vector<Tensor> run(const NamedTensors& inputs, RunProfile* profile = nullptr);
   // The same in the memory of `context`, by which another thread can cancel it: Stopped. Error when the context has a
-  // run under way. A graph with state is run like this alone: it reads the context's and, when it has ended, leaves its
-  // updates there.
+  // run under way. State is the context's: the run reads it and, when it has ended, leaves its updates there, so that
+  // runs of one stream go on from each other.
   std::vector<Tensor> run(Context& context, const NamedTensors& inputs, RunProfile* profile = nullptr);
   // Likewise, with some or all outputs in memory of the caller's, which the tensors that are returned for them refer
   // to: it must live as long as they do. For those whose elements lie apart there empty tensors are returned. Error

@@ -29,6 +29,7 @@ struct Session::Impl {
   std::vector<std::string> output_names;
 
   bool compiles() const { return options.compiles(); }
+  Graph prepared(Graph given) const;
 
   // The runs (session_run.cc).
   std::vector<Tensor> timed_run(const NamedTensors& given, const InputViews& inputs, const OutputViews& outputs,
@@ -50,7 +51,8 @@ struct Session::Impl {
   std::vector<Tensor> results_of(const NamedTensors& given, const Views& views, const RunNotes& notes, MadeStages* made,
                                  Workspace& workspace) const;
   std::vector<Tensor> interpret(const NamedTensors& given, const RunNotes& notes, const Workspace& workspace) const;
-  void refuse_held(const NamedTensors& given) const;
+  void refuse_held(const NamedTensors& given, const Context* context) const;
+  std::map<std::string, HeldTensor> begun_with(NamedTensors& inputs) const;
   void move_to_views(std::vector<Tensor>& results, const OutputViews& views) const;
 };
 

@@ -56,12 +56,14 @@ std::vector<Tensor> Session::Impl::run(const NamedTensors& given, const Views& v
     move_to_views(results, views.outputs);
     return results;
   }
-  refuse_held(given);
+  refuse_held(given, context);
   NamedTensors inputs = given;
   std::optional<Parameters::Loan> parameter_loan;
   if (held.changing.empty()) parameters->add_to(inputs);
   else parameter_loan.emplace(*parameters, inputs, held.changing);
-  StateLoan state_loan(held, context ? &context->state_ : nullptr, inputs);
+  std::map<std::string, HeldTensor> own;  // state of this run alone
+  if (!context) own = begun_with(inputs);
+  StateLoan state_loan(held, context ? context->state_ : own, inputs);
   RunNotes with_loan = notes;
   with_loan.lent = &inputs;
   check_views(output_names, inputs, views.inputs, views.outputs);
@@ -83,12 +85,21 @@ std::vector<Tensor> Session::Impl::results_of(const NamedTensors& given, const V
   return (views.stage ? *views.stage : made->first).run(given, views.strides, own_code, workspace, notes);
 }
 
-void Session::Impl::refuse_held(const NamedTensors& given) const {
+void Session::Impl::refuse_held(const NamedTensors& given, const Context* context) const {
   for (const auto& [name, tensor] : given) {
     if (parameters->has(name))
       fail("\"{}\" is a parameter, which the session holds; set_parameters() changes it between runs", name);
-    if (held.states.contains(name)) fail("\"{}\" is state, which a context holds; Context::set_state() sets it", name);
+    if (context && held.states.contains(name))
+      fail("\"{}\" is state, which a context holds; Context::set_state() sets it", name);
   }
+}
+
+// State that is given with the inputs, and no longer among them.
+std::map<std::string, HeldTensor> Session::Impl::begun_with(NamedTensors& inputs) const {
+  std::map<std::string, HeldTensor> state;
+  for (const auto& [name, initial] : held.states)
+    if (auto given = inputs.extract(name)) state.emplace(name, HeldTensor(std::move(given.mapped())));
+  return state;
 }
 
 std::vector<Tensor> Session::Impl::interpret(const NamedTensors& given, const RunNotes& notes,

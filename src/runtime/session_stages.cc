@@ -30,9 +30,9 @@ CompilerOptions compiler_options_of(const SessionOptions& options) {
 }  // namespace
 
 MadeStages::MadeStages(const Graph& graph, LowerOptions how, const TokenLimits& limits, RunPool& pool,
-                       const SessionOptions& options)
+                       const SessionOptions& options, std::function<Graph(Graph)> prepared)
     : shared(std::move(how), options.max_specialisations, limits, pool, options.device, compiler_options_of(options),
-             static_cast<ValueId>(graph.value_capacity())),
+             static_cast<ValueId>(graph.value_capacity()), std::move(prepared)),
       first(graph, shared, shared.kernels) {}
 
 Stage* MadeStages::with_layouts(const Graph& graph, const Layouts& layouts, size_t most) {
@@ -47,11 +47,17 @@ Stage* MadeStages::with_layouts(const Graph& graph, const Layouts& layouts, size
 }
 
 SessionStages::SessionStages(const Graph& graph, const TokenLimits& limits, RunPool& pool,
-                             const SessionOptions& options)
-    : graph_(graph), limits_(limits), pool_(pool), options_(options), lowering_(lowering_of(options)), made_(make()) {}
+                             const SessionOptions& options, std::function<Graph(Graph)> prepared)
+    : graph_(graph),
+      limits_(limits),
+      pool_(pool),
+      options_(options),
+      lowering_(lowering_of(options)),
+      prepared_(std::move(prepared)),
+      made_(make()) {}
 
 std::shared_ptr<MadeStages> SessionStages::make() const {
-  return std::make_shared<MadeStages>(graph_, lowering_, limits_, pool_, options_);
+  return std::make_shared<MadeStages>(graph_, lowering_, limits_, pool_, options_, prepared_);
 }
 
 std::shared_ptr<MadeStages> SessionStages::now() {

@@ -14,7 +14,7 @@ namespace hone {
 // Code, weights and plans, for one generation of the device's memory.
 struct MadeStages {
   MadeStages(const Graph& graph, LowerOptions how, const TokenLimits& limits, RunPool& pool,
-             const SessionOptions& options);
+             const SessionOptions& options, std::function<Graph(Graph)> prepared);
 
   uint64_t generation() const { return shared.kernels.generation; }
   // For runs in which these lie apart; null when there are `most` others.
@@ -32,7 +32,8 @@ struct MadeStages {
 class SessionStages {
  public:
   // Refers to all of these; the options have a device.
-  SessionStages(const Graph& graph, const TokenLimits& limits, RunPool& pool, const SessionOptions& options);
+  SessionStages(const Graph& graph, const TokenLimits& limits, RunPool& pool, const SessionOptions& options,
+                std::function<Graph(Graph)> prepared);
 
   // For a run that begins now and keeps them to its end: made anew when the device has lost its memory since. A device
   // in the host's memory loses none, so its stages are those of the session to the end.
@@ -47,6 +48,7 @@ class SessionStages {
   RunPool& pool_;
   const SessionOptions& options_;
   const LowerOptions lowering_;
+  const std::function<Graph(Graph)> prepared_;
   mutable std::mutex mutex_;  // of the device's that may lose memory
   std::shared_ptr<MadeStages> made_;
 };

@@ -1,38 +1,26 @@
 #include "runtime/specialised.h"
 
 #include <algorithm>
-#include <iterator>
+#include <optional>
 
-#include "base/clock.h"
 #include "base/threads.h"
 #include "kernels/lacking.h"
 #include "ops/control.h"
 #include "runtime/bodies.h"
 #include "runtime/check_finite.h"
 #include "runtime/stage.h"
+#include "runtime/turn_times.h"
 
 namespace hone {
 namespace {
 
-void add_evaluated(std::vector<StepProfile>& steps, const Graph& graph, bool bodies_are_stages) {
-  for (NodeId n : graph.nodes()) {
-    const OpDef& op = *graph.node(n).op;
-    const bool runs_bodies = bodies_are_stages && is_control(op);
-    steps.push_back({.name = graph.value(graph.node(n).results[0]).name,
-                     .kind = runs_bodies ? "bodies" : "interpreted",
-                     .ops = op.name,
-                     .why_interpreted = runs_bodies ? "" : "shapes depend on data"});
-  }
-}
-
-void add_steps(RunProfile& profile, const std::shared_ptr<const std::vector<StepProfile>>& steps) {
-  if (profile.steps.empty()) {
-    profile.steps = *steps, profile.owner = steps;
-    return;
-  }
-  auto all = std::make_shared<std::vector<StepProfile>>(profile.steps.begin(), profile.steps.end());
-  all->insert(all->end(), steps->begin(), steps->end());
-  profile.steps = *all, profile.owner = all;
+StepProfile profile_of(const Graph& graph, NodeId n, bool bodies_are_stages) {
+  const OpDef& op = *graph.node(n).op;
+  const bool runs_bodies = bodies_are_stages && is_control(op);
+  return {.name = graph.value(graph.node(n).results[0]).name,
+          .kind = runs_bodies ? "bodies" : "interpreted",
+          .ops = op.name,
+          .why_interpreted = runs_bodies ? "" : "shapes depend on data"};
 }
 
 NamedTensors inputs_of(const Graph& graph, const NamedTensors& known) {
@@ -41,15 +29,24 @@ NamedTensors inputs_of(const Graph& graph, const NamedTensors& known) {
   return inputs;
 }
 
-// Outputs by label.
-NamedTensors evaluated(const Graph& graph, const NamedTensors& known, const Bindings& sizes, const Workspace& workspace,
-                       const RunNotes& notes, const BodyRunner& run_body = {}) {
+// Outputs by label. `bodies`: that run those of the graph; null: they are evaluated.
+NamedTensors evaluated(const Graph& graph, const NamedTensors& known, const Bindings& sizes, Workspace& workspace,
+                       const RunNotes& notes, const Bodies* bodies) {
   const NamedTensors inputs = inputs_of(graph, known);
   std::vector<Tensor> values;
   for (ValueId v : graph.inputs()) values.push_back(inputs.at(graph.value(v).label));
+  std::optional<TurnTimes> times;
+  if (notes.profile) times.emplace(*notes.profile);
+  const AfterNode look = after_each(graph, inputs, workspace, notes);
+  const AfterNode after = [&](NodeId n, std::span<const Tensor> results) {
+    look(n, results);
+    if (times) times->end_node(graph, n, profile_of(graph, n, bodies != nullptr));
+  };
   const Busy busy;
   std::vector<Tensor> results =
-      evaluate_body(graph, std::move(values), sizes, after_each(graph, inputs, workspace, notes), run_body);
+      evaluate_body(graph, std::move(values), sizes, after,
+                    bodies ? bodies->runner(workspace, times ? &*times : nullptr) : BodyRunner());
+  if (times) times->finish();
   NamedTensors outputs;
   for (size_t i = 0; i < results.size(); ++i) outputs.emplace(graph.outputs()[i].label, std::move(results[i]));
   return outputs;
@@ -61,7 +58,6 @@ AfterNode after_each(const Graph& graph, const NamedTensors& inputs, const Works
                      const RunNotes& notes) {
   return [&](NodeId n, std::span<const Tensor> results) {
     workspace.check_step();
-    if (notes.profile) notes.profile->marks_ns.push_back(steady_ns());
     const Node& node = graph.node(n);
     for (size_t i = 0; notes.check && i < results.size(); ++i)
       require_finite(graph, node.results[i], results[i], node.op->name, node.operands, inputs);
@@ -75,43 +71,36 @@ Tail::Tail(CutGraph::Tail parts, StagesShared& shared, SharedKernels& kernels, i
   }
   if (!shared.lowering.no_fallback) return;
   std::vector<LackingStep> lacking;
-  for (const StepProfile& step : turn_profiles())
+  const auto note = [&](const Graph& graph, NodeId n, bool bodies_are_stages) {
+    const StepProfile step = profile_of(graph, n, bodies_are_stages);
     if (step.kind == "interpreted") lacking.push_back({step.name, step.ops, "the interpreter", step.why_interpreted});
+  };
+  for (NodeId n : parts_.turn.nodes()) note(parts_.turn, n, bodies_ != nullptr);
+  if (!rest_)
+    for (NodeId n : parts_.rest.nodes()) note(parts_.rest, n, false);
   refuse_lacking(*shared.lowering.device, lacking);
 }
 Tail::~Tail() = default;
 
 std::vector<Tensor> Tail::run(NamedTensors known, const Bindings& sizes, Workspace& workspace,
                               const RunNotes& notes) const {
-  known.merge(
-      evaluated(parts_.turn, known, sizes, workspace, notes, bodies_ ? bodies_->runner(workspace) : BodyRunner()));
+  known.merge(evaluated(parts_.turn, known, sizes, workspace, notes, bodies_.get()));
   if (rest_) {
     std::vector<Tensor> results = rest_->run(inputs_of(parts_.rest, known), sizes, {}, workspace, notes);
     for (size_t i = 0; i < results.size(); ++i) known.emplace(parts_.rest.outputs()[i].label, std::move(results[i]));
   } else {
-    known.merge(evaluated(parts_.rest, known, sizes, workspace, notes));
+    known.merge(evaluated(parts_.rest, known, sizes, workspace, notes, nullptr));
   }
   std::vector<Tensor> outputs;
   for (const std::string& label : parts_.outputs) outputs.push_back(known.at(label));
   return outputs;
 }
 
-std::vector<StepProfile> Tail::turn_profiles() const {
-  std::vector<StepProfile> steps;
-  add_evaluated(steps, parts_.turn, bodies_ != nullptr);
-  if (!rest_) add_evaluated(steps, parts_.rest, false);
-  return steps;
-}
-
 Specialised::Specialised(Executable made, Bindings values, std::shared_ptr<const Tail> after)
     : executable(std::move(made)), sizes(std::move(values)), tail(std::move(after)) {}
 
 const std::shared_ptr<const std::vector<StepProfile>>& Specialised::steps() const {
-  std::call_once(described_, [&] {
-    std::vector<StepProfile> steps = executable.profiles();
-    if (tail) std::ranges::move(tail->turn_profiles(), std::back_inserter(steps));
-    steps_ = std::make_shared<const std::vector<StepProfile>>(std::move(steps));
-  });
+  std::call_once(described_, [&] { steps_ = std::make_shared<const std::vector<StepProfile>>(executable.profiles()); });
   return steps_;
 }
 

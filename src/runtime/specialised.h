@@ -40,8 +40,6 @@ class Tail {
   // `known`: inputs of the stage and its outputs; `sizes`: those found so far.
   std::vector<Tensor> run(NamedTensors known, const Bindings& sizes, Workspace& workspace, const RunNotes& notes) const;
 
-  std::vector<StepProfile> turn_profiles() const;  // of what is interpreted, unless the rest is a stage of its own
-
  private:
   const CutGraph::Tail parts_;
   std::unique_ptr<Bodies> bodies_;  // of the turn; none: evaluated
@@ -59,7 +57,7 @@ struct Specialised {
   std::vector<Tensor> run(const NamedTensors& inputs, Workspace& workspace, const RunNotes& notes) const;
 
  private:
-  const std::shared_ptr<const std::vector<StepProfile>>& steps() const;  // when first asked
+  const std::shared_ptr<const std::vector<StepProfile>>& steps() const;  // of the executable, when first asked
 
   mutable std::once_flag described_;
   mutable std::shared_ptr<const std::vector<StepProfile>> steps_;

@@ -6,7 +6,9 @@
 #include <chrono>
 
 #include "base/clock.h"
+#include "ops/calls/control.h"
 #include "ops/evaluate.h"
+#include "passes/choose_branches.h"
 
 namespace hone {
 namespace {
@@ -14,10 +16,77 @@ namespace {
 // What comes after so many is evaluated node by node.
 constexpr int kMostStages = 16;
 
+// Choices by inputs that are made stages of their own, which have what is outside of the bodies once more. A graph that
+// has more than so many bytes there runs too long to gain from that: about 10 us a run.
+constexpr size_t kMostChosen = 8;
+constexpr int64_t kMostRepeatedBytes = 8 << 20;
+
+int64_t constant_bytes(const Graph& graph) {
+  int64_t bytes = 0;
+  for (ValueId v : graph.constants()) bytes += graph.constant(v)->bytes();
+  return bytes;
+}
+
+std::string text_of(const std::map<NodeId, bool>& conditions) {
+  std::string text;
+  for (const auto& [n, condition] : conditions) text += fmt::format("{}:{} ", n, condition ? 1 : 0);
+  return text;
+}
+
+struct Branches {
+  Graph graph;
+  std::string text;  // which were chosen; empty: none
+};
+
+// Conditions that follow from the sizes. Bodies are left out: one that does not run need not fit them.
+std::map<NodeId, bool> known_conditions(const Graph& graph, const Bindings& bindings) {
+  const Graph head = specialise(cut_graph(graph, undecided_for_any_sizes(graph)).head, bindings);
+  std::map<NodeId, bool> known = known_conditions(graph);
+  std::set<ValueId> wanted;
+  for (NodeId n : graph.nodes(if_def))
+    if (!known.contains(n)) wanted.insert(graph.operand(n, 0));
+  const std::map<ValueId, Tensor> values = known_values(head, wanted);
+  for (NodeId n : graph.nodes(if_def))
+    if (const auto found = values.find(graph.operand(n, 0)); found != values.end() && found->second.elements() == 1)
+      known.emplace(n, found->second.as<bool>()[0]);
+  return known;
+}
+
+// A body that is chosen may tell the sizes that decide the next one.
+Branches chosen_branches(const Graph& given, const Bindings& bindings) {
+  Branches branches{given, ""};
+  for (bool changed = true; changed;) {
+    changed = false;
+    for (const auto& [n, condition] : known_conditions(branches.graph, bindings)) {
+      if (!choose_branch(branches.graph, n, condition)) continue;
+      branches.text += text_of({{n, condition}});
+      changed = true;
+    }
+    if (changed) branches.graph.reinfer();
+  }
+  return branches;
+}
+
 }  // namespace
 
+struct Stage::Chosen {
+  SharedKernels kernels;
+  Stage stage;
+  Chosen(Graph graph, StagesShared& shared, SharedKernels& of, int number, const Layouts& layouts)
+      : kernels(of, static_cast<ValueId>(graph.value_capacity())),
+        stage(std::move(graph), shared, kernels, number, layouts) {}
+};
+
+Stage::~Stage() = default;
+
 Stage::Stage(Graph graph, StagesShared& shared, SharedKernels& kernels, int number, Layouts layouts)
-    : graph_(std::move(graph)), shared_(shared), kernels_(kernels), number_(number), layouts_(std::move(layouts)) {
+    : graph_(std::move(graph)),
+      has_branches_(!graph_.nodes(if_def).empty()),
+      conditions_(constant_bytes(graph_) <= kMostRepeatedBytes ? InputConditions(graph_) : InputConditions()),
+      shared_(shared),
+      kernels_(kernels),
+      number_(number),
+      layouts_(std::move(layouts)) {
   for (ValueId v : graph_.inputs()) {
     const Value& input = graph_.value(v);
     inputs_.push_back({input.label, input.type.dtype, input.type.format, input.type.container});
@@ -95,6 +164,47 @@ void Stage::cut(std::set<NodeId> undecided) {
   is_cut_ = true;
 }
 
+// The passes run again: what they could not say of values whose ranks a body tells, they can now.
+Stage& Stage::with_branches(const Bindings& bindings) {
+  if (!has_branches_) return *this;
+  Branches branches = chosen_branches(graph_, bindings);
+  if (branches.text.empty()) return *this;
+  std::unique_ptr<Chosen>& chosen = by_sizes_[branches.text];
+  if (!chosen)
+    chosen =
+        std::make_unique<Chosen>(shared_.prepared(std::move(branches.graph)), shared_, kernels_, number_, layouts_);
+  return chosen->stage;
+}
+
+// Null: this one.
+Stage* Stage::chosen_by_inputs(const NamedTensors& given) {
+  if (conditions_.empty()) return nullptr;
+  const std::optional<std::map<NodeId, bool>> conditions = conditions_.of(graph_, given);
+  if (!conditions) return nullptr;
+  const std::string text = text_of(*conditions);
+  const auto found = [&]() -> std::optional<Stage*> {
+    const std::lock_guard lock(shared_.mutex);
+    if (const auto place = by_inputs_.find(text); place != by_inputs_.end())
+      return place->second ? &place->second->stage : nullptr;
+    if (by_inputs_.size() >= kMostChosen) return nullptr;
+    return std::nullopt;
+  };
+  if (const std::optional<Stage*> stage = found()) return *stage;
+  const std::lock_guard one(shared_.making);
+  if (const std::optional<Stage*> stage = found()) return *stage;
+  Graph graph = graph_;
+  bool is_chosen = false;
+  for (const auto& [n, condition] : *conditions) is_chosen |= choose_branch(graph, n, condition);
+  std::unique_ptr<Chosen> chosen;  // null: the bodies have to stay
+  if (is_chosen) {
+    graph.reinfer();
+    chosen = std::make_unique<Chosen>(shared_.prepared(std::move(graph)), shared_, kernels_, number_, layouts_);
+  }
+  const std::lock_guard lock(shared_.mutex);
+  const std::unique_ptr<Chosen>& kept = by_inputs_.emplace(text, std::move(chosen)).first->second;
+  return kept ? &kept->stage : nullptr;
+}
+
 // By code for any sizes, unless code for these is asked for or they are constant.
 std::shared_ptr<const Specialised> Stage::planned(const Bindings& bindings, int64_t held, bool asked_for) {
   if (!is_cut_) cut(undecided_for_any_sizes(graph_));
@@ -118,11 +228,13 @@ std::shared_ptr<const Specialised> Stage::planned(const Bindings& bindings, int6
 
 std::shared_ptr<const Specialised> Stage::make(const Bindings& bindings, int64_t held, bool asked_for) {
   const auto start = std::chrono::steady_clock::now();
-  const double compiled_before = kernels_.compile_milliseconds(), packed_before = kernels_.prepack_milliseconds();
-  const int64_t bytes_before = kernels_.prepacked_bytes();
-  auto made = shared_.with_room([&] { return planned(bindings, held, asked_for); });
-  const double compiling = kernels_.compile_milliseconds() - compiled_before;
-  const double packing = kernels_.prepack_milliseconds() - packed_before;
+  Stage& stage = with_branches(bindings);
+  const SharedKernels& kernels = stage.kernels_;
+  const double compiled_before = kernels.compile_milliseconds(), packed_before = kernels.prepack_milliseconds();
+  const int64_t bytes_before = kernels.prepacked_bytes();
+  auto made = shared_.with_room([&] { return stage.planned(bindings, held, asked_for); });
+  const double compiling = kernels.compile_milliseconds() - compiled_before;
+  const double packing = kernels.prepack_milliseconds() - packed_before;
   if (packing > 0) malloc_trim(0);  // what laying weights out took on the way
   std::list<Kept> dropped;          // freed when the mutex is
   const std::lock_guard lock(shared_.mutex);
@@ -133,7 +245,7 @@ std::shared_ptr<const Specialised> Stage::make(const Bindings& bindings, int64_t
   }
   kept_.push_front({bindings, made, asked_for, {}});
   if (kept_.size() > shared_.max_specialisations) dropped.splice(dropped.end(), kept_, std::prev(kept_.end()));
-  if (&kernels_ != &shared_.kernels) shared_.bodies_prepacked += kernels_.prepacked_bytes() - bytes_before;
+  if (&kernels != &shared_.kernels) shared_.bodies_prepacked += kernels.prepacked_bytes() - bytes_before;
   shared_.statistics.specialise_milliseconds += milliseconds_since(start) - compiling - packing;
   note(*made);
   if (number_ == 0) shared_.last = made;
@@ -167,6 +279,7 @@ void Stage::note(const Specialised& made) {
 
 std::vector<Tensor> Stage::run(const NamedTensors& given, const Bindings& around, std::span<const Bindings> own_code,
                                Workspace& workspace, const RunNotes& notes) {
+  if (Stage* chosen = chosen_by_inputs(given)) return chosen->run(given, around, own_code, workspace, notes);
   const bool by_shapes = around.empty();
   std::shared_ptr<const Specialised> made = by_shapes ? kept_for(given) : nullptr;
   Bindings bindings;

@@ -2,7 +2,9 @@
 // data. Then the stage ends where that begins, and another follows what has found them (runtime/cut_graph.h).
 #pragma once
 
+#include <functional>
 #include <list>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -13,6 +15,7 @@
 
 #include "base/memory_limit.h"
 #include "runtime/cut_graph.h"
+#include "runtime/input_conditions.h"
 #include "runtime/run_pool.h"
 #include "runtime/specialised.h"
 #include "runtime/symbolic_graph.h"
@@ -23,14 +26,17 @@ namespace hone {
 // What the stages of a session share.
 struct StagesShared {
   StagesShared(LowerOptions how, size_t most, const TokenLimits& of_inputs, RunPool& runs,
-               std::shared_ptr<Device> device, const CompilerOptions& options, ValueId session_values)
+               std::shared_ptr<Device> device, const CompilerOptions& options, ValueId session_values,
+               std::function<Graph(Graph)> passes)
       : lowering(std::move(how)),
+        prepared(std::move(passes)),
         max_specialisations(most),
         limits(of_inputs),
         pool(runs),
         kernels(std::move(device), options, session_values, lowering.host.device) {}
 
   const LowerOptions lowering;
+  const std::function<Graph(Graph)> prepared;  // by the passes of the session
   const size_t max_specialisations;
   const TokenLimits& limits;  // of the first stage's inputs
   RunPool& pool;
@@ -58,6 +64,7 @@ class Stage {
   // `kernels`: of its graph. `number`: how many are before it. `layouts`: of inputs and outputs that lie apart in its
   // runs.
   Stage(Graph graph, StagesShared& shared, SharedKernels& kernels, int number = 0, Layouts layouts = {});
+  ~Stage();
 
   // `around`: sizes that were found before this stage, and strides. `own_code`: sets of sizes that get code of their
   // own.
@@ -88,11 +95,19 @@ class Stage {
   std::shared_ptr<const Specialised> kept_for(const Bindings& bindings, bool asked_for);
   void note_shapes(const Bindings& bindings, const NamedTensors& given);
   void cut(std::set<NodeId> undecided);
+  Stage& with_branches(const Bindings& bindings);
+  Stage* chosen_by_inputs(const NamedTensors& given);
   std::shared_ptr<const Specialised> planned(const Bindings& bindings, int64_t held, bool asked_for);
   std::shared_ptr<const Specialised> make(const Bindings& bindings, int64_t held, bool asked_for);
   void note(const Specialised& made);
 
+  // The stage with the bodies of each `if` that sizes or inputs decide in its place. It has weights of its own.
+  struct Chosen;
+  using AllChosen = std::map<std::string, std::unique_ptr<Chosen>>;  // by which bodies those are
+
   const Graph graph_;
+  const bool has_branches_;
+  const InputConditions conditions_;
   StagesShared& shared_;
   SharedKernels& kernels_;
   const int number_;
@@ -104,7 +119,9 @@ class Stage {
   Graph head_;
   std::optional<SymbolicGraph> open_;  // of the head, where it has symbols
   std::shared_ptr<const Tail> tail_;
-  // Under StagesShared::mutex.
+  AllChosen by_sizes_;
+  // Under StagesShared::mutex; made under both.
+  AllChosen by_inputs_;
   std::list<Kept> kept_;  // most recently used first
 };
 

@@ -5,16 +5,18 @@
 namespace hone {
 namespace {
 
-void add_states(const HeldValues& held, const std::map<std::string, HeldTensor>* state,
+void add_states(const HeldValues& held, const std::map<std::string, HeldTensor>& state,
                 std::map<std::string, Tensor>& inputs) {
   LostValues lost;
   for (const auto& [name, initial] : held.states) {
-    if (!state) fail("the model keeps state (\"{}\"): run it with a Context, which holds it", name);
-    const auto found = state->find(name);
-    if (found == state->end() && !initial)
-      fail("state \"{}\" is read before it is set; Context::set_state() sets it", name);
-    if (found != state->end()) lost.look_at(name, found->second);
-    inputs.insert_or_assign(name, found == state->end() ? *initial : found->second.value());
+    const auto found = state.find(name);
+    if (found == state.end() && !initial)
+      fail(
+          "state \"{}\" is read before it is set; Context::set_state() sets it, and a run without a context takes it "
+          "with its inputs",
+          name);
+    if (found != state.end()) lost.look_at(name, found->second);
+    inputs.insert_or_assign(name, found == state.end() ? *initial : found->second.value());
   }
   lost.refuse("this state is", "Context::set_state() sets it, and clear_state() lets all of it begin anew");
 }
@@ -22,7 +24,7 @@ void add_states(const HeldValues& held, const std::map<std::string, HeldTensor>*
 }  // namespace
 
 // The other constructor's end is the beginning of the loan: where this one throws, it is given back.
-StateLoan::StateLoan(const HeldValues& held, std::map<std::string, HeldTensor>* state,
+StateLoan::StateLoan(const HeldValues& held, std::map<std::string, HeldTensor>& state,
                      std::map<std::string, Tensor>& inputs)
     : StateLoan(state, inputs) {
   add_states(held, state, inputs);
@@ -32,7 +34,7 @@ StateLoan::StateLoan(const HeldValues& held, std::map<std::string, HeldTensor>* 
 }
 
 void StateLoan::lend(const std::string& name) {
-  const auto [place, is_new] = state_->try_emplace(name);
+  const auto [place, is_new] = state_.try_emplace(name);
   lent_.push_back({&*place, is_new});
   place->second.lend();
 }
@@ -40,7 +42,7 @@ void StateLoan::lend(const std::string& name) {
 StateLoan::~StateLoan() {
   for (const Lent& lent : lent_) {
     if (lent.is_set) continue;
-    if (lent.is_new) state_->erase(lent.place->first);
+    if (lent.is_new) state_.erase(lent.place->first);
     else lent.place->second.take_back(inputs_, lent.place->first);
   }
 }

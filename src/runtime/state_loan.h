@@ -13,9 +13,9 @@ namespace hone {
 
 class StateLoan {
  public:
-  // Adds what the graph reads to `inputs`. `state`: a context's; null: there is no context. Throws Error for state that
-  // nobody holds or that is lost.
-  StateLoan(const HeldValues& held, std::map<std::string, HeldTensor>* state, std::map<std::string, Tensor>& inputs);
+  // Adds what the graph reads to `inputs`. `state`: a context's, or that of one run. Throws Error for state that was
+  // never set or that is lost.
+  StateLoan(const HeldValues& held, std::map<std::string, HeldTensor>& state, std::map<std::string, Tensor>& inputs);
   // What was not set is again what it was; what is no longer in `inputs` is lost.
   ~StateLoan();
   StateLoan(const StateLoan&) = delete;
@@ -24,7 +24,7 @@ class StateLoan {
   void set(const std::string& name, HeldTensor value) noexcept;
 
  private:
-  StateLoan(std::map<std::string, HeldTensor>* state, std::map<std::string, Tensor>& inputs)
+  StateLoan(std::map<std::string, HeldTensor>& state, std::map<std::string, Tensor>& inputs)
       : state_(state), inputs_(inputs) {}
   void lend(const std::string& name);
 
@@ -32,7 +32,7 @@ class StateLoan {
     std::pair<const std::string, HeldTensor>* place;
     bool is_new, is_set = false;
   };
-  std::map<std::string, HeldTensor>* state_;
+  std::map<std::string, HeldTensor>& state_;
   std::map<std::string, Tensor>& inputs_;
   std::vector<Lent> lent_;
 };

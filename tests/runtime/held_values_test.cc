@@ -254,10 +254,6 @@ TEST(HeldValues, ARunThatFailsLeavesAllAsItWas) {
 TEST(HeldValues, WhatDoesNotBelongIsRefused) {
   Session session(parse(kDescent), {});
   Context context;
-  EXPECT_EQ(error_of([&] {
-              session.run(x_of({1, 2, 3}));
-            }),
-            "the model keeps state (\"m\"): run it with a Context, which holds it");
   NamedTensors with_parameter = x_of({1, 2, 3});
   with_parameter["w"] = with_parameter["x"];
   EXPECT_EQ(error_of([&] { session.run(context, with_parameter); }),
@@ -270,8 +266,48 @@ TEST(HeldValues, WhatDoesNotBelongIsRefused) {
   EXPECT_NE(error_of([&] { session.run(context, x_of({1, 2, 3})); }).find("\"m\""), std::string::npos);
   Session unset(parse("graph g {\n %s : f32[2] = state \"s\"\n %y = neg %s\n return %y as \"y\"\n}"), {});
   EXPECT_EQ(error_of([&] { unset.run(context, {}); }),
-            "state \"s\" is read before it is set; Context::set_state() sets it");
+            "state \"s\" is read before it is set; Context::set_state() sets it, and a run without a context takes it "
+            "with its inputs");
+  EXPECT_NE(error_of([&] { unset.run({}); }).find("read before it is set"), std::string::npos);
   EXPECT_EQ(error_of([&] { context.state("n"); }), "this context has no state \"n\"; it has m");
+}
+
+// State that is not a context's is that of one run.
+TEST(HeldValues, ARunWithoutAContextBeginsAnew) {
+  for (int level : {0, 1, 2}) {
+    SCOPED_TRACE(level);
+    Session session(parse(R"(graph g {
+      %x : f32[2] = input "x"
+      %s : f32[2] = state "s" {1, 2}
+      %y = add %s, %x
+      update %s = %y
+      return %y as "y"
+    })"),
+                    at(level));
+    Context context;
+    for (int run = 0; run < 3; ++run) EXPECT_EQ(floats(session.run(x_of({1, 1}))[0]), (std::vector<float>{2, 3}));
+    for (float each : {2, 3, 4}) EXPECT_EQ(floats(session.run(context, x_of({1, 1}))[0])[0], each);
+    NamedTensors given = x_of({1, 1});
+    given.emplace("s", Tensor::of<float>({2}, {5, 6}));
+    for (int run = 0; run < 2; ++run) EXPECT_EQ(floats(session.run(given)[0]), (std::vector<float>{6, 7}));
+    EXPECT_EQ(floats(given.at("s")), (std::vector<float>{5, 6}));
+    EXPECT_EQ(floats(session.run(x_of({1, 1}))[0]), (std::vector<float>{2, 3}));
+    EXPECT_EQ(floats(context.state("s")), (std::vector<float>{4, 5}));
+  }
+}
+
+// Formats that keep nothing have it as pairs of an argument and an output.
+TEST(HeldValues, AreArgumentsWhereCallersKeepThem) {
+  const Graph pairs = with_state_as_arguments(parse(kDescent));
+  verify(pairs);
+  ASSERT_EQ(pairs.arguments().size(), 2u);
+  EXPECT_EQ(pairs.value(pairs.arguments()[1]).label, "m");
+  ASSERT_EQ(pairs.returned(), 2u);
+  EXPECT_EQ(pairs.outputs()[1].label, "m.next");
+  EXPECT_NE(pairs.outputs()[2].updates, kNone);  // a parameter's stays one
+  NamedTensors inputs = x_of({1, 2, 4});
+  inputs.emplace("m", Tensor(DType::f32, {3}));
+  EXPECT_EQ(floats(Session(pairs, {}).run(inputs)[1]), (std::vector<float>{-1, -2, -4}));
 }
 
 TEST(HeldValues, ATrainedGraphRunsWithoutThem) {

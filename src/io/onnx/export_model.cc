@@ -56,7 +56,7 @@ onnx::ModelProto attempt(const Graph& graph, ExportContext& context) {
 }  // namespace
 
 onnx::ModelProto onnx_model(const Graph& given, const OnnxExportOptions& options, OnnxExport& result) {
-  const Graph graph = with_constant_parameters(given);
+  const Graph graph = with_constant_parameters(with_state_as_arguments(given));
   if (options.opset && (*options.opset < kOldestExportOpset || *options.opset > kNewestExportOpset))
     fail("opset {} is not supported; accepted: {} to {}", *options.opset, kOldestExportOpset, kNewestExportOpset);
   for (int opset = options.opset.value_or(kOldestExportOpset);;) {
