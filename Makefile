@@ -40,7 +40,7 @@ test: deps build/dev/CMakeCache.txt
 
 test-full: test
 	HONE_TEST_FULL=1 build/dev/tests/test_conformance --gtest_filter='OnnxCases.AreRightWithoutAnyOnePass:*RandomGraphs*'
-	HONE_TEST_FULL=1 build/dev/tests/test_search --gtest_filter='*KilledWorkers*'
+	HONE_TEST_FULL=1 build/dev/tests/test_study --gtest_filter='*KilledWorkers*'
 	HONE_WITHOUT=avx512,avx_vnni GTEST_BRIEF=1 ctest --test-dir build/dev --output-on-failure -j $(jobs) -LE guard
 	set -e; for preset in asan-ubsan tsan; do cmake --preset $$preset; cmake --build --preset $$preset -j $(jobs); done
 	GTEST_BRIEF=1 ctest --test-dir build/asan-ubsan --output-on-failure -j $(jobs) -LE guard

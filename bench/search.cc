@@ -17,9 +17,9 @@
 
 #include "base/error.h"
 #include "base/philox.h"
-#include "search/samplers/make_sampler.h"
-#include "search/storages/postgres_database.h"
-#include "search/study.h"
+#include "study/samplers/make_sampler.h"
+#include "study/storages/postgres_database.h"
+#include "study/study.h"
 
 namespace hone {
 namespace {

@@ -6,8 +6,8 @@
 #include <cstdlib>
 
 #include "base/error.h"
-#include "search/samplers/make_sampler.h"
-#include "search/study.h"
+#include "study/samplers/make_sampler.h"
+#include "study/study.h"
 
 int main(int argc, char** argv) {
   using namespace hone;

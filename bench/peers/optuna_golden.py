@@ -1,4 +1,4 @@
-"""Writes what Optuna computes, for tests/search/tpe_golden_test.cc: log densities of its Parzen estimators on fixed
+"""Writes what Optuna computes, for tests/study/tpe_golden_test.cc: log densities of its Parzen estimators on fixed
 histories, and which trials of a study it takes for good ones.
 
 usage: optuna_golden.py FILE.json        (Optuna 4.9 and 5 give a file each)

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "search/study.h"
+#include "study/study.h"
 
 namespace hone {
 

@@ -9,7 +9,7 @@
 #include <string>
 
 #include "jobs/search_figures.h"
-#include "search/storage.h"
+#include "study/storage.h"
 
 namespace hone {
 

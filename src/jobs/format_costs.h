@@ -3,8 +3,8 @@
 
 #include <vector>
 
+#include "allocate/candidates.h"
 #include "runtime/session.h"
-#include "search/candidates.h"
 
 namespace hone {
 

@@ -3,12 +3,12 @@
 #include <algorithm>
 #include <cmath>
 
+#include "allocate/sensitivity.h"
 #include "base/error.h"
 #include "calibrate/collect.h"
 #include "jobs/format_study.h"
 #include "jobs/plan_files.h"
-#include "search/samplers/choice_solver.h"
-#include "search/sensitivity.h"
+#include "study/samplers/choice_solver.h"
 
 namespace hone {
 namespace {

@@ -4,8 +4,8 @@
 #include <functional>
 
 #include "jobs/search_config.h"
-#include "search/sampler.h"
-#include "search/space.h"
+#include "study/sampler.h"
+#include "study/space.h"
 
 namespace hone {
 

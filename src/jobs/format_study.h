@@ -8,6 +8,8 @@
 #include <string>
 #include <vector>
 
+#include "allocate/measurements.h"
+#include "allocate/output_measure.h"
 #include "base/threads.h"
 #include "jobs/calibration_data.h"
 #include "jobs/compiled_packer.h"
@@ -15,8 +17,6 @@
 #include "jobs/quantize_model.h"
 #include "measure/claim.h"
 #include "report/record.h"
-#include "search/measurements.h"
-#include "search/output_measure.h"
 
 namespace hone {
 

@@ -6,9 +6,9 @@
 #include <string>
 #include <vector>
 
+#include "allocate/candidates.h"
 #include "jobs/format_study.h"
 #include "jobs/scratch_folder.h"
-#include "search/candidates.h"
 
 namespace hone {
 

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "search/trial_record.h"
+#include "study/trial_record.h"
 
 namespace hone {
 

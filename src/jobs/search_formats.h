@@ -5,12 +5,12 @@
 #include <span>
 #include <vector>
 
+#include "allocate/allocate.h"
+#include "allocate/sensitivity.h"
 #include "jobs/allocate_formats.h"
 #include "jobs/format_costs.h"
 #include "jobs/format_study.h"
 #include "jobs/plan_speed.h"
-#include "search/allocate.h"
-#include "search/sensitivity.h"
 
 namespace hone {
 

@@ -8,7 +8,7 @@
 #include "base/text.h"
 #include "jobs/open_session.h"
 #include "jobs/search_run.h"
-#include "search/storage.h"
+#include "study/storage.h"
 
 namespace hone {
 namespace {

@@ -10,7 +10,7 @@
 #include "jobs/search_figures.h"
 #include "jobs/task.h"
 #include "runtime/session.h"
-#include "search/trial_record.h"
+#include "study/trial_record.h"
 
 namespace hone {
 

@@ -10,8 +10,8 @@
 #include "jobs/format_losses.h"
 #include "jobs/save_model.h"
 #include "jobs/search_space.h"
-#include "search/pruners/make_pruner.h"
-#include "search/samplers/make_sampler.h"
+#include "study/pruners/make_pruner.h"
+#include "study/samplers/make_sampler.h"
 
 namespace hone {
 namespace {

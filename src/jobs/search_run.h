@@ -15,7 +15,7 @@
 #include "jobs/search_state.h"
 #include "jobs/task.h"
 #include "jobs/trial_life.h"
-#include "search/study.h"
+#include "study/study.h"
 
 namespace hone {
 

@@ -9,11 +9,11 @@
 #include "ir/graph.h"
 #include "jobs/search_figures.h"
 #include "jobs/trial_plan.h"
-#include "search/space.h"
+#include "study/space.h"
 
 namespace hone {
 
-// `parameters` as parse_space takes them (search/space.h), with two short forms:
+// `parameters` as parse_space takes them (study/space.h), with two short forms:
 //   format = {each = "op:linear", choices = ["int4", "int8"]}   one parameter for each weight that the address is of
 //   layer = {each = "attention", choices = ["linear", "identity"]}   for each square linear layer, by a regular
 //                                                                    expression of its name

@@ -6,7 +6,7 @@
 #include <string>
 
 #include "jobs/progress.h"
-#include "search/trial_record.h"
+#include "study/trial_record.h"
 
 namespace hone {
 

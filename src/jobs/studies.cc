@@ -5,7 +5,7 @@
 #include <algorithm>
 
 #include "base/error.h"
-#include "search/study.h"
+#include "study/study.h"
 
 namespace hone {
 namespace {

@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "search/storage.h"
+#include "study/storage.h"
 
 namespace hone {
 

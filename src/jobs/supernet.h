@@ -12,7 +12,7 @@
 #include "jobs/train_options.h"
 #include "jobs/training_data.h"
 #include "jobs/trial_plan.h"
-#include "search/space.h"
+#include "study/space.h"
 
 namespace hone {
 

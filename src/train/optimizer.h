@@ -10,7 +10,7 @@
 #include <string_view>
 
 #include "ir/graph.h"
-#include "passes/pass_options.h"
+#include "base/any_options.h"
 
 namespace hone {
 

@@ -12,7 +12,7 @@
 #include "jobs/candidate_results.h"
 #include "measure/environment.h"
 #include "measure/statistics.h"
-#include "search/storage.h"
+#include "study/storage.h"
 #include "views/study_blocks.h"
 
 namespace hone {

@@ -7,9 +7,9 @@
 #include <map>
 
 #include "report/study_drawings.h"
-#include "search/importance.h"
-#include "search/storage.h"
-#include "search/study.h"
+#include "study/importance.h"
+#include "study/storage.h"
+#include "study/study.h"
 
 namespace hone {
 namespace {

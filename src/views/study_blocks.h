@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "report/record.h"
-#include "search/trial_record.h"
+#include "study/trial_record.h"
 
 namespace hone {
 

@@ -4,8 +4,8 @@
 
 #include <algorithm>
 
-#include "search/python_json.h"
-#include "search/timestamp.h"
+#include "study/python_json.h"
+#include "study/timestamp.h"
 
 namespace hone {
 namespace {

@@ -3,7 +3,7 @@
 #include <thread>
 
 #include "base/atomic_file.h"
-#include "search/study.h"
+#include "study/study.h"
 #include "tests/cli/train_fixture.h"
 
 namespace hone {

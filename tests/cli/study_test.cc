@@ -1,10 +1,10 @@
 // hone study, over studies that the library made.
-#include "search/study.h"
+#include "study/study.h"
 
 #include <fstream>
 
 #include "base/atomic_file.h"
-#include "search/samplers/make_sampler.h"
+#include "study/samplers/make_sampler.h"
 #include "tests/cli/cli_fixture.h"
 
 namespace hone {

@@ -4,7 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "tests/search/exercise_journal.h"
+#include "tests/study/exercise_journal.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   // In memory: on a disk each input would take ten times as long.

@@ -8,7 +8,7 @@
 #include "jobs/candidate_results.h"
 #include "jobs/search_model.h"
 #include "jobs/search_space.h"
-#include "search/study.h"
+#include "study/study.h"
 #include "tests/jobs/jobs_fixture.h"
 #include "tests/support/error_of.h"
 #include "train/checkpoint.h"

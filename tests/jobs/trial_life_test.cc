@@ -3,7 +3,7 @@
 
 #include "jobs/search_model.h"
 #include "jobs/search_space.h"
-#include "search/study.h"
+#include "study/study.h"
 #include "tests/jobs/jobs_fixture.h"
 
 namespace hone {
