@@ -18,11 +18,11 @@
 #include "ops/calls/batch_norm.h"
 #include "study/samplers/make_sampler.h"
 #include "study/study.h"
-#include "train/checkpoint.h"
 #include "train/initialise.h"
+#include "train/loop/checkpoint.h"
+#include "train/loop/training_loop.h"
 #include "train/norm_statistics.h"
 #include "train/supernet.h"
-#include "train/training_loop.h"
 
 namespace hone {
 namespace {

@@ -11,7 +11,7 @@
 #include "jobs/image_inputs.h"
 #include "jobs/text_inputs.h"
 #include "passes/pipelines.h"
-#include "train/distillation.h"
+#include "train/losses/distillation.h"
 #include "train/train_graph.h"
 
 namespace hone {

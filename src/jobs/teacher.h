@@ -1,5 +1,5 @@
-// A model that another one is trained by (train/distillation.h): any that opens, which gives its outputs for each
-// batch.
+// A model that another one is trained by (train/losses/distillation.h): any that opens, which gives its outputs for
+// each batch.
 #pragma once
 
 #include <memory>

@@ -11,8 +11,8 @@
 #include "base/options.h"
 #include "data/data_options.h"
 #include "passes/lora.h"
-#include "train/optimizer.h"
-#include "train/schedule.h"
+#include "train/optimizers/optimizer.h"
+#include "train/schedules/schedule.h"
 
 namespace hone {
 

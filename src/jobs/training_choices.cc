@@ -7,10 +7,9 @@
 
 #include "base/error.h"
 #include "base/text.h"
-#include "base/text.h"
 #include "data/reader.h"
 #include "importers/class_names.h"
-#include "train/loss.h"
+#include "train/losses/loss.h"
 
 namespace hone {
 

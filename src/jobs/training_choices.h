@@ -8,8 +8,8 @@
 #include "jobs/load_model.h"
 #include "jobs/train_model.h"
 #include "jobs/training_data.h"
-#include "train/distillation.h"
-#include "train/trainer.h"
+#include "train/loop/trainer.h"
+#include "train/losses/distillation.h"
 
 namespace hone {
 

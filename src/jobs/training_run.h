@@ -14,10 +14,10 @@
 #include "measure/confusion.h"
 #include "measure/estimate.h"
 #include "mpi/ranks.h"
-#include "train/checkpoint.h"
-#include "train/trainer.h"
-#include "train/training_log.h"
-#include "train/training_loop.h"
+#include "train/loop/checkpoint.h"
+#include "train/loop/trainer.h"
+#include "train/loop/training_log.h"
+#include "train/loop/training_loop.h"
 
 namespace hone {
 

@@ -1,5 +1,5 @@
-// What optimizers do to each element of a parameter (train/optimizer.h). Numbers that are the same for all elements and
-// change from step to step are operands: they are computed once, as scalars.
+// What optimizers do to each element of a parameter (train/optimizers/optimizer.h). Numbers that are the same for all
+// elements and change from step to step are operands: they are computed once, as scalars.
 #include "ops/pointwise_args.h"
 
 namespace hone {

@@ -7,9 +7,9 @@
 #include "ops/calls/arithmetic.h"
 #include "passes/differentiate.h"
 #include "passes/pipelines.h"
-#include "train/loss.h"
+#include "train/loop/sized_sessions.h"
+#include "train/losses/loss.h"
 #include "train/sized_graph.h"
-#include "train/sized_sessions.h"
 #include "train/train_graph.h"
 
 namespace hone {

@@ -12,7 +12,7 @@
 namespace hone {
 
 struct LossData {
-  std::vector<NamedTensors> batches;  // the graph's inputs, and "labels" as add_loss() takes them (train/loss.h)
+  std::vector<NamedTensors> batches;  // the graph's inputs, and "labels" as add_loss() takes them (train/losses/loss.h)
   std::string loss = "cross-entropy";
 };
 

@@ -1,7 +1,7 @@
 // The generated table of optimizers.
 #pragma once
 
-#include "train/optimizer.h"
+#include "train/optimizers/optimizer.h"
 
 namespace hone::train {
 

@@ -11,8 +11,8 @@
 #include <string>
 #include <vector>
 
+#include "train/loop/trainer.h"
 #include "train/nested_weights.h"
-#include "train/trainer.h"
 
 namespace hone {
 

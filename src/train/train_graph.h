@@ -11,10 +11,10 @@
 
 #include "ir/graph.h"
 #include "ir/packer.h"
-#include "train/distillation.h"
-#include "train/loss.h"
-#include "train/optimizer.h"
-#include "train/parameter_groups.h"
+#include "train/losses/distillation.h"
+#include "train/losses/loss.h"
+#include "train/optimizers/optimizer.h"
+#include "train/optimizers/parameter_groups.h"
 #include "train/training_form.h"
 
 namespace hone {

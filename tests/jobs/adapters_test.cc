@@ -16,8 +16,8 @@
 #include "tests/jobs/jobs_fixture.h"
 #include "tests/support/error_of.h"
 #include "train/adapters.h"
+#include "train/loop/trainer.h"
 #include "train/registry.h"
-#include "train/trainer.h"
 
 namespace hone {
 namespace {

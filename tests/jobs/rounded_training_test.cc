@@ -7,9 +7,9 @@
 #include "tests/jobs/file_training.h"
 #include "tests/jobs/jobs_fixture.h"
 #include "tests/support/error_of.h"
-#include "train/checkpoint.h"
-#include "train/distillation.h"
 #include "train/initialise.h"
+#include "train/loop/checkpoint.h"
+#include "train/losses/distillation.h"
 
 namespace hone {
 namespace {

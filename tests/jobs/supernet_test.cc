@@ -11,7 +11,7 @@
 #include "study/study.h"
 #include "tests/jobs/jobs_fixture.h"
 #include "tests/support/error_of.h"
-#include "train/checkpoint.h"
+#include "train/loop/checkpoint.h"
 
 namespace hone {
 namespace {

@@ -13,7 +13,7 @@
 #include "tests/jobs/jobs_fixture.h"
 #include "tests/support/error_of.h"
 #include "tests/support/pyramid.h"
-#include "train/checkpoint.h"
+#include "train/loop/checkpoint.h"
 
 namespace hone {
 namespace {

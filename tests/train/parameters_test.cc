@@ -6,7 +6,7 @@
 
 #include "tests/passes/parse_ops.h"
 #include "train/adapters.h"
-#include "train/parameter_groups.h"
+#include "train/optimizers/parameter_groups.h"
 #include "train/training_form.h"
 
 namespace hone::test {

@@ -19,9 +19,9 @@
 #include "tests/support/mpirun.h"
 #include "tests/support/normal_tensor.h"
 #include "tests/support/run_program.h"
-#include "train/checkpoint.h"
+#include "train/loop/checkpoint.h"
+#include "train/loop/trainer.h"
 #include "train/registry.h"
-#include "train/trainer.h"
 
 // Open MPI takes two of its own locks in either order as its ranks meet; ThreadSanitizer asks the program what to leave
 // out.

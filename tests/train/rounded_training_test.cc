@@ -14,8 +14,8 @@
 #include "passes/pipelines.h"
 #include "tests/support/error_of.h"
 #include "tests/support/normal_tensor.h"
+#include "train/loop/trainer.h"
 #include "train/registry.h"
-#include "train/trainer.h"
 
 namespace hone::test {
 namespace {

@@ -16,8 +16,8 @@
 #include "tests/support/error_of.h"
 #include "tests/support/normal_tensor.h"
 #include "tests/support/pyramid.h"
+#include "train/loop/trainer.h"
 #include "train/registry.h"
-#include "train/trainer.h"
 
 namespace hone::test {
 namespace {

@@ -1,7 +1,7 @@
 // Lion: a step along the sign of a mean of gradients, with decoupled decay. Chen et al., "Symbolic discovery of
 // optimization algorithms" (2023), whose defaults these are.
 #include "ops/calls/optimizer_steps.h"
-#include "train/optimizer.h"
+#include "train/optimizers/optimizer.h"
 
 namespace hone {
 namespace {

@@ -8,7 +8,7 @@
 #include "ops/calls/optimizer_steps.h"
 #include "ops/calls/reduce.h"
 #include "ops/calls/transcendental.h"
-#include "train/optimizer.h"
+#include "train/optimizers/optimizer.h"
 
 namespace hone {
 namespace {

@@ -11,7 +11,7 @@
 
 #include "mpi/ordered_sum.h"
 #include "runtime/session.h"
-#include "train/sized_sessions.h"
+#include "train/loop/sized_sessions.h"
 #include "train/train_graph.h"
 
 namespace hone {
@@ -28,7 +28,7 @@ struct TrainingMemory {
   int64_t data = 0;        // batches at work and ahead, or a tensor of a checkpoint beside the one that it replaces
   int64_t code = 0;        // machine code, graphs and what made both, as it was measured
   int64_t exchange = 0;    // gradients of other ranks
-  int64_t teacher = 0;     // all that one takes which the model learns from (train/distillation.h)
+  int64_t teacher = 0;     // all that one takes which the model learns from (train/losses/distillation.h)
   int64_t total() const {
     return parameters + state + constants + values + scratch + laid_out + outputs + data + code + exchange + teacher;
   }

@@ -1,6 +1,6 @@
 // Whole steps: small models learn, parts of a batch are as the whole, groups do what they say, and a run is the same
 // bits with any number of threads and after its tensors were put back.
-#include "train/trainer.h"
+#include "train/loop/trainer.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

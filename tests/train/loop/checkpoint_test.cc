@@ -1,5 +1,5 @@
 // What was saved comes back; files that are none, cut or changed are refused, and so are those of other runs.
-#include "train/checkpoint.h"
+#include "train/loop/checkpoint.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

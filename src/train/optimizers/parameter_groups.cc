@@ -1,4 +1,4 @@
-#include "train/parameter_groups.h"
+#include "train/optimizers/parameter_groups.h"
 
 #include <fmt/format.h>
 

@@ -1,7 +1,7 @@
 // Stochastic gradient descent as torch.optim.SGD has it: m = momentum · m + g and w -= rate · m, where Nesterov's form
 // takes g + momentum · m. Sutskever et al., "On the importance of initialization and momentum in deep learning" (2013).
 #include "ops/calls/optimizer_steps.h"
-#include "train/optimizer.h"
+#include "train/optimizers/optimizer.h"
 
 namespace hone {
 namespace {

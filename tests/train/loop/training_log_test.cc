@@ -1,5 +1,5 @@
 // The three forms of a log, read back: CSV, JSON lines, and TensorBoard's records with their checksums.
-#include "train/training_log.h"
+#include "train/loop/training_log.h"
 
 #include <gtest/gtest.h>
 

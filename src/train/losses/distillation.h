@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "ir/graph.h"
-#include "train/loss.h"
+#include "train/losses/loss.h"
 
 namespace hone {
 
@@ -39,7 +39,8 @@ Graph without_compared_layers(Graph graph);                // and without what i
 // linears without a bias, with weights [teacher's, student's] that are trained with the rest and go with the
 // comparison. As of TinyBERT, too.
 Graph with_projections(Graph student, const Graph& teacher, uint64_t seed);
-// A rule of groups (train/parameter_groups.h) that has those weights trained, and whether one has such a name.
+// A rule of groups (train/optimizers/parameter_groups.h) that has those weights trained, and whether one has such a
+// name.
 constexpr const char* kProjectionRule = "^distill\\.projection\\.=rate:1";
 bool is_projection(const std::string& parameter);
 

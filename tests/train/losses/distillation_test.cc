@@ -1,6 +1,6 @@
 // Distillation: the loss is the formula, parts of a batch are the whole, a student follows its teacher, layers are
 // found by their names, and what does not fit is refused.
-#include "train/distillation.h"
+#include "train/losses/distillation.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -13,8 +13,8 @@
 #include "ops/evaluate.h"
 #include "tests/support/error_of.h"
 #include "tests/support/normal_tensor.h"
+#include "train/loop/trainer.h"
 #include "train/registry.h"
-#include "train/trainer.h"
 
 namespace hone::test {
 namespace {

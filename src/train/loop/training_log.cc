@@ -1,4 +1,4 @@
-#include "train/training_log.h"
+#include "train/loop/training_log.h"
 
 #include <fcntl.h>
 #include <unistd.h>

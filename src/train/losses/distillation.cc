@@ -1,4 +1,4 @@
-#include "train/distillation.h"
+#include "train/losses/distillation.h"
 
 #include <algorithm>
 #include <cmath>

@@ -1,5 +1,5 @@
 // The steps of a training: which batches they have, and what ends them.
-#include "train/training_loop.h"
+#include "train/loop/training_loop.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

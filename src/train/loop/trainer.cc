@@ -1,11 +1,11 @@
-#include "train/trainer.h"
+#include "train/loop/trainer.h"
 
 #include <algorithm>
 #include <set>
 
 #include "base/error.h"
 #include "measure/memory.h"
-#include "train/checkpoint.h"
+#include "train/loop/checkpoint.h"
 
 namespace hone {
 namespace {

@@ -1,5 +1,5 @@
 // Losses of the evaluation's graph against sums in double, with what does not count left out.
-#include "train/loss.h"
+#include "train/losses/loss.h"
 
 #include <gtest/gtest.h>
 

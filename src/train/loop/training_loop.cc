@@ -1,4 +1,4 @@
-#include "train/training_loop.h"
+#include "train/loop/training_loop.h"
 
 #include <cmath>
 

@@ -6,7 +6,7 @@
 #include <functional>
 
 #include "data/batch_reader.h"
-#include "train/schedule.h"
+#include "train/schedules/schedule.h"
 
 namespace hone {
 

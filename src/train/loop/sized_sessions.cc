@@ -1,4 +1,4 @@
-#include "train/sized_sessions.h"
+#include "train/loop/sized_sessions.h"
 
 #include <algorithm>
 

@@ -1,4 +1,4 @@
-#include "train/optimizer.h"
+#include "train/optimizers/optimizer.h"
 
 #include <fmt/format.h>
 

@@ -2,7 +2,7 @@
 // "signSGD" (2018).
 #include "ops/calls/arithmetic.h"
 #include "ops/calls/optimizer_steps.h"
-#include "train/optimizer.h"
+#include "train/optimizers/optimizer.h"
 
 namespace hone {
 namespace {

@@ -1,5 +1,5 @@
 // Rates step by step: the forms of the schedules, the warm-up before them, and what is refused.
-#include "train/schedule.h"
+#include "train/schedules/schedule.h"
 
 #include <gtest/gtest.h>
 

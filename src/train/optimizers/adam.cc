@@ -5,7 +5,7 @@
 #include "ops/calls/cast.h"
 #include "ops/calls/optimizer_steps.h"
 #include "ops/calls/transcendental.h"
-#include "train/optimizer.h"
+#include "train/optimizers/optimizer.h"
 
 namespace hone {
 namespace {

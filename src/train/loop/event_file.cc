@@ -1,4 +1,4 @@
-#include "train/event_file.h"
+#include "train/loop/event_file.h"
 
 #include <fcntl.h>
 #include <unistd.h>

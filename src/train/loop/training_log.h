@@ -11,7 +11,7 @@
 #include <utility>
 #include <vector>
 
-#include "train/event_file.h"
+#include "train/loop/event_file.h"
 
 namespace hone {
 
