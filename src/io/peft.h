@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "io/safetensors.h"
-#include "passes/lora.h"
+#include "passes/compress/lora.h"
 
 namespace hone {
 

@@ -5,7 +5,7 @@
 
 #include "io/peft.h"
 #include "jobs/load_model.h"
-#include "passes/lora.h"
+#include "passes/compress/lora.h"
 #include "report/record.h"
 
 namespace hone {

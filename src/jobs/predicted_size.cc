@@ -6,7 +6,7 @@
 #include "base/error.h"
 #include "formats/packed.h"
 #include "ir/graph.h"
-#include "passes/quantize.h"
+#include "passes/compress/quantize.h"
 
 namespace hone {
 namespace {

@@ -1,4 +1,4 @@
-// The options of quantization and their calibration data as flags, read off their tables (passes/quantize.h,
+// The options of quantization and their calibration data as flags, read off their tables (passes/compress/quantize.h,
 // jobs/quantize_model.h), and --config.
 #pragma once
 

@@ -17,7 +17,7 @@
 #include "jobs/default_inputs.h"
 #include "measure/environment.h"
 #include "measure/quality.h"
-#include "passes/nonfinite.h"
+#include "passes/compress/nonfinite.h"
 #include "passes/weight_matrix.h"
 
 namespace hone {

@@ -10,8 +10,8 @@
 #include "jobs/load_model.h"
 #include "jobs/plan.h"
 #include "jobs/save_model.h"
+#include "passes/compress/quantize.h"
 #include "passes/pipelines.h"
-#include "passes/quantize.h"
 #include "report/record.h"
 #include "runtime/session.h"
 

@@ -14,7 +14,7 @@
 #include "jobs/scratch_folder.h"
 #include "measure/claim.h"
 #include "measure/environment.h"
-#include "passes/quantize.h"
+#include "passes/compress/quantize.h"
 #include "report/svg.h"
 
 namespace hone {

@@ -10,7 +10,7 @@
 
 #include "base/options.h"
 #include "data/data_options.h"
-#include "passes/lora.h"
+#include "passes/compress/lora.h"
 #include "train/optimizers/optimizer.h"
 #include "train/schedules/schedule.h"
 

@@ -20,7 +20,7 @@
 #include "jobs/trial_start.h"
 #include "jobs/zero_cost.h"
 #include "measure/timing.h"
-#include "passes/lora.h"
+#include "passes/compress/lora.h"
 #include "tokenizers/word_vocabulary.h"
 #include "train/head.h"
 #include "train/initialise.h"

@@ -8,8 +8,8 @@
 #include "base/stop.h"
 #include "formats/packed.h"
 #include "ir/bodies.h"
+#include "passes/compress/quantize.h"
 #include "passes/layer.h"
-#include "passes/quantize.h"
 
 namespace hone {
 namespace {

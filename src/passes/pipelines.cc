@@ -8,9 +8,9 @@
 #include "base/stop.h"
 #include "base/text.h"
 #include "ir/bodies.h"
-#include "passes/quantize_rule.h"
+#include "passes/compress/quantize_rule.h"
+#include "passes/lower/set_compute.h"
 #include "passes/registry.h"
-#include "passes/set_compute.h"
 
 namespace hone {
 namespace {

@@ -5,12 +5,12 @@
 #include <string>
 #include <vector>
 
-#include "passes/nonfinite.h"
+#include "passes/compress/nonfinite.h"
+#include "passes/compress/quantize.h"
+#include "passes/compress/round_weights.h"
+#include "passes/compress/smooth_quant.h"
 #include "passes/pass.h"
 #include "passes/pipeline.h"
-#include "passes/quantize.h"
-#include "passes/round_weights.h"
-#include "passes/smooth_quant.h"
 
 namespace hone {
 

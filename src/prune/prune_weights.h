@@ -1,6 +1,6 @@
 // Pruning: a score for each weight (score.h), and what goes by it: single weights, N of M neighbours, or what the
-// network computes as a whole, channels, heads, neurons (passes/coupled_channels.h) and layers
-// (passes/network_layers.h), which makes it smaller.
+// network computes as a whole, channels, heads, neurons (passes/compress/coupled_channels.h) and layers
+// (passes/compress/network_layers.h), which makes it smaller.
 #pragma once
 
 #include <map>

@@ -8,7 +8,7 @@
 #include "base/error.h"
 #include "base/stop.h"
 #include "base/threads.h"
-#include "passes/cholesky.h"
+#include "passes/compress/cholesky.h"
 #include "prune/mask.h"
 
 namespace hone {

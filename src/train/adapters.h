@@ -1,10 +1,11 @@
-// Training by low-rank adapters (passes/lora.h): they and the last layer are trained, all else stays what it is.
+// Training by low-rank adapters (passes/compress/lora.h): they and the last layer are trained, all else stays what it
+// is.
 #pragma once
 
 #include <string>
 #include <vector>
 
-#include "passes/lora.h"
+#include "passes/compress/lora.h"
 #include "train/parameters.h"
 
 namespace hone {

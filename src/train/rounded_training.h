@@ -15,7 +15,7 @@
 namespace hone {
 
 struct RoundedTrainingOptions {
-  std::vector<std::string> rules;  // as of hone quantize (passes/quantize.h)
+  std::vector<std::string> rules;  // as of hone quantize (passes/compress/quantize.h)
   bool learn_scales = false;       // of the weights and inputs that the rules round
 };
 

@@ -42,7 +42,7 @@ struct TrainGraphOptions {
   double clip_value = 0;       // largest magnitude of a gradient's element, looked at before the norm; 0: any
   double dropout = 0;          // share of what layers read that is left out; the masks are the seed's
   std::vector<std::string> dropout_layers;  // regular expressions of weights' names; empty: the last layer
-  double adapter_dropout = 0;               // share of what low-rank adapters read (passes/lora.h)
+  double adapter_dropout = 0;               // share of what low-rank adapters read (passes/compress/lora.h)
   uint64_t seed = 1;
   int64_t recompute = 0;           // see recompute.h; 0: activations are kept
   bool accumulate = false;         // a batch may be taken in parts

@@ -60,7 +60,7 @@ TEST(Corners, OneElementOfAList) {
 }
 
 // What is stored of a batch norm for each channel: it is folded into a bias, but where sums are so long that it pays to
-// keep the weights exact (passes/fold_batch_norm.cc), where its four numbers stay.
+// keep the weights exact (passes/canonical/fold_batch_norm.cc), where its four numbers stay.
 int64_t norm(int64_t summed) { return summed > 256 ? 4 : 1; }
 
 TEST(Corners, WidthsAndKernelsOfAConvnet) {

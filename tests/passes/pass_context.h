@@ -3,12 +3,12 @@
 
 #include <algorithm>
 
+#include "passes/compress/lora.h"
+#include "passes/compress/nonfinite.h"
+#include "passes/compress/quantize.h"
 #include "passes/differentiate.h"
-#include "passes/lora.h"
-#include "passes/nonfinite.h"
+#include "passes/lower/set_compute.h"
 #include "passes/pass.h"
-#include "passes/quantize.h"
-#include "passes/set_compute.h"
 
 namespace hone::test {
 

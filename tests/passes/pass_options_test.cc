@@ -5,9 +5,9 @@
 #include <set>
 
 #include "base/registry.h"
+#include "passes/lower/set_compute.h"
 #include "passes/pipelines.h"
 #include "passes/registry.h"
-#include "passes/set_compute.h"
 #include "tests/passes/quantized_graphs.h"
 
 namespace hone {

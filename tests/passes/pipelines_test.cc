@@ -4,8 +4,8 @@
 
 #include <set>
 
+#include "passes/lower/set_compute.h"
 #include "passes/registry.h"
-#include "passes/set_compute.h"
 #include "tests/passes/parse_ops.h"
 #include "tests/passes/pass_context.h"
 #include "tests/passes/same_outputs.h"

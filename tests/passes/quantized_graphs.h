@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "base/philox.h"
-#include "passes/quantize.h"
+#include "passes/compress/quantize.h"
 #include "tests/passes/parse_ops.h"
 
 namespace hone::test {

@@ -22,7 +22,7 @@
 #include "ops/calls/reduce.h"
 #include "ops/calls/reshape.h"
 #include "ops/evaluate.h"
-#include "passes/coupled_channels.h"
+#include "passes/compress/coupled_channels.h"
 #include "passes/pipelines.h"
 #include "prune/loss_gradients.h"
 #include "prune/registry.h"

@@ -15,7 +15,7 @@
 #include "ops/calls/reduce.h"
 #include "ops/calls/reshape.h"
 #include "ops/evaluate.h"
-#include "passes/coupled_channels.h"
+#include "passes/compress/coupled_channels.h"
 #include "prune/prune_weights.h"
 #include "tests/passes/parse_ops.h"
 #include "tests/passes/same_outputs.h"

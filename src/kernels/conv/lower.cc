@@ -9,7 +9,7 @@
 #include "ops/calls/conv_gradient.h"
 #include "ops/calls/conv_transpose.h"
 #include "ops/sliding_window.h"
-#include "passes/expand_conv_transpose.h"
+#include "passes/lower/expand_conv_transpose.h"
 
 namespace hone {
 namespace {

@@ -19,9 +19,9 @@
 #include "ops/calls/softmax.h"
 #include "ops/calls/transpose.h"
 #include "ops/rules.h"
+#include "passes/compress/quantize.h"
 #include "passes/layer.h"
 #include "passes/pipelines.h"
-#include "passes/quantize.h"
 #include "train/initialise.h"
 
 namespace hone {

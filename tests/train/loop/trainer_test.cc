@@ -23,7 +23,7 @@
 #include "ops/calls/reshape.h"
 #include "ops/calls/slice.h"
 #include "ops/calls/transcendental.h"
-#include "passes/lora.h"
+#include "passes/compress/lora.h"
 #include "tests/support/bound.h"
 #include "tests/support/error_of.h"
 #include "tests/support/normal_tensor.h"
