@@ -6,7 +6,7 @@
 #include "cli/terminal_progress.h"
 #include "cli/verb.h"
 #include "io/toml.h"
-#include "jobs/search_config.h"
+#include "nas/search_config.h"
 #include "views/search.h"
 
 namespace hone {

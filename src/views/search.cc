@@ -9,9 +9,9 @@
 #include "base/error.h"
 #include "base/hash.h"
 #include "base/shell.h"
-#include "jobs/candidate_results.h"
 #include "measure/environment.h"
 #include "measure/statistics.h"
+#include "nas/candidate_results.h"
 #include "study/storage.h"
 #include "views/study_blocks.h"
 

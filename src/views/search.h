@@ -1,9 +1,9 @@
-// The records of jobs/search_model.h.
+// The records of nas/search_model.h.
 #pragma once
 
 #include <string>
 
-#include "jobs/search_model.h"
+#include "nas/search_model.h"
 #include "report/record.h"
 
 namespace hone {

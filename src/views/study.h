@@ -1,11 +1,11 @@
-// The records of jobs/studies.h. `command`: what made them.
+// The records of study/studies.h. `command`: what made them.
 #pragma once
 
 #include <string>
 #include <vector>
 
-#include "jobs/studies.h"
 #include "report/record.h"
+#include "study/studies.h"
 
 namespace hone {
 

@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "jobs/studies.h"
+#include "study/studies.h"
 
 namespace hone {
 

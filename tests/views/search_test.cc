@@ -4,7 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "jobs/candidate_results.h"
+#include "nas/candidate_results.h"
 
 namespace hone {
 namespace {
