@@ -1,4 +1,4 @@
-// How operators of ONNX become ops: one file per family (import_<family>.cc) holds a table of them, and an import
+// How operators of ONNX become ops: one file per family (<family>/import.cc) holds a table of them, and an import
 // function for each that emits nodes into the graph under construction.
 #pragma once
 

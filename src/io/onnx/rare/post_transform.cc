@@ -1,4 +1,4 @@
-#include "io/onnx/post_transform.h"
+#include "io/onnx/rare/post_transform.h"
 
 #include <cmath>
 #include <numbers>

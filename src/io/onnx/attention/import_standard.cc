@@ -6,7 +6,7 @@
 #include <cmath>
 #include <limits>
 
-#include "io/onnx/attention.h"
+#include "io/onnx/attention/attention.h"
 #include "ops/calls/arithmetic.h"
 #include "ops/calls/comparison.h"
 #include "ops/calls/concat.h"

@@ -1,4 +1,4 @@
-#include "io/onnx/attention.h"
+#include "io/onnx/attention/attention.h"
 
 #include <cmath>
 #include <limits>

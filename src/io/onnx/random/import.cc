@@ -1,7 +1,7 @@
 // Operators that draw random numbers.
 #include <bit>
 
-#include "io/onnx/random_numbers.h"
+#include "io/onnx/random/random_numbers.h"
 #include "ops/calls/comparison.h"
 #include "ops/calls/random.h"
 #include "ops/calls/shape_of.h"

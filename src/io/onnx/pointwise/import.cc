@@ -3,7 +3,7 @@
 
 #include "io/onnx/direct.h"
 #include "io/onnx/formula.h"
-#include "io/onnx/random_numbers.h"
+#include "io/onnx/random/random_numbers.h"
 #include "ops/calls/arithmetic.h"
 #include "ops/calls/bit_cast.h"
 #include "ops/calls/bits.h"

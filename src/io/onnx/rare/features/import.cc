@@ -5,7 +5,7 @@
 
 #include "base/checked.h"
 #include "io/onnx/formula.h"
-#include "io/onnx/post_transform.h"
+#include "io/onnx/rare/post_transform.h"
 #include "ops/calls/argmax.h"
 #include "ops/calls/arithmetic.h"
 #include "ops/calls/comparison.h"

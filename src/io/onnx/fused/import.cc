@@ -1,5 +1,5 @@
 // Operators that ONNX Runtime's own optimiser writes (com.microsoft): an activation, a sum or a product with what stood
-// around it; and normalisations with the residual sum before them. Attention is in import_attention.cc.
+// around it; and normalisations with the residual sum before them. Attention is in attention/import.cc.
 #include <algorithm>
 #include <cmath>
 
