@@ -8,7 +8,6 @@ add_library(hone::hone ALIAS hone_library)
 target_link_libraries(hone_library PRIVATE "$<LINK_LIBRARY:WHOLE_ARCHIVE,hone_api>" hone_jobs)
 target_include_directories(hone_library INTERFACE $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include>
                            $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
-target_compile_features(hone_library INTERFACE cxx_std_20)
 set(exports ${PROJECT_SOURCE_DIR}/src/api/exports.map)
 target_link_options(hone_library PRIVATE -Wl,--version-script=${exports})
 if(NOT HONE_SANITIZE)

@@ -91,6 +91,8 @@ bool is_forward(const Paragraph& paragraph) {
 
 // The name that a paragraph is about: of its first declaration.
 std::string title_of(const Paragraph& paragraph) {
+  const std::string& last = paragraph.code.back();
+  if (paragraph.code[0].starts_with("typedef") && last.starts_with("} ")) return last.substr(2, last.find(';') - 2);
   for (std::string line : paragraph.code) {
     for (const char* word : {"HONE_API ", "enum class ", "class ", "struct ", "using ", "constexpr ", "typedef "})
       if (const size_t at = line.find(word); at != std::string::npos) line.erase(at, std::string(word).size());
