@@ -118,7 +118,7 @@ std::vector<Tensor> Tail::run(NamedTensors known, const Bindings& sizes, Workspa
   if (rest_) {
     std::vector<Tensor> results = rest_->run(inputs_of(parts_.rest, known), sizes, {}, workspace, notes);
     for (size_t i = 0; i < results.size(); ++i) known.emplace(parts_.rest.outputs()[i].label, std::move(results[i]));
-  } else {
+  } else if (!parts_.rest.nodes().empty()) {
     known.merge(evaluated(parts_.rest, known, sizes, workspace, notes, nullptr));
   }
   std::vector<Tensor> outputs;
