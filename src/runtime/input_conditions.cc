@@ -60,15 +60,23 @@ InputConditions::InputConditions(const Graph& graph) {
   inputs_.assign(inputs.begin(), inputs.end());
 }
 
-std::optional<std::map<NodeId, bool>> InputConditions::of(const Graph& graph,
-                                                          const std::map<std::string, Tensor>& given) const {
-  std::map<ValueId, Tensor> values;
+std::optional<std::string> InputConditions::key(const Graph& graph, const std::map<std::string, Tensor>& given) const {
+  std::string key;
   for (ValueId v : inputs_) {
     const auto found = given.find(graph.value(v).label);
     if (found == given.end() || !fits(found->second, graph.type(v)) || found->second.data().memory())
       return std::nullopt;
-    values.emplace(v, found->second);
+    const std::span<const std::byte> bytes = found->second.data().bytes();
+    key.append(reinterpret_cast<const char*>(bytes.data()), bytes.size());
   }
+  return key;
+}
+
+std::optional<std::map<NodeId, bool>> InputConditions::of(const Graph& graph,
+                                                          const std::map<std::string, Tensor>& given) const {
+  if (!key(graph, given)) return std::nullopt;
+  std::map<ValueId, Tensor> values;
+  for (ValueId v : inputs_) values.emplace(v, given.at(graph.value(v).label));
   const auto value = [&](ValueId v) -> const Tensor* {
     const auto found = values.find(v);
     return found == values.end() ? graph.constant(v) : &found->second;

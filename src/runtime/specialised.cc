@@ -5,6 +5,7 @@
 
 #include "base/threads.h"
 #include "kernels/lacking.h"
+#include "ops/calls/control.h"
 #include "ops/control.h"
 #include "runtime/bodies.h"
 #include "runtime/check_finite.h"
@@ -52,6 +53,32 @@ NamedTensors evaluated(const Graph& graph, const NamedTensors& known, const Bind
   return outputs;
 }
 
+// The same of a graph that is one `if`, without asking rules that say nothing of what its body gives.
+NamedTensors evaluated_branch(const Graph& graph, const NamedTensors& known, const Bindings& sizes,
+                              Workspace& workspace, const Bodies& bodies) {
+  const Node& node = graph.node(graph.nodes()[0]);
+  std::vector<const Tensor*> operands;
+  for (ValueId v : node.operands)
+    operands.push_back(graph.constant(v) ? graph.constant(v) : &known.at(graph.value(v).label));
+  std::vector<TensorType> types;
+  for (ValueId v : node.results) types.push_back(graph.type(v));
+  const Busy busy;
+  const std::vector<Tensor> results = evaluate_op(*node.op, {operands, node.attributes, types, &node.subgraphs, &sizes},
+                                                  bodies.runner(workspace, nullptr));
+  NamedTensors outputs;
+  for (const Output& output : graph.outputs()) {
+    const auto place = std::ranges::find(node.results, output.value) - node.results.begin();
+    outputs.emplace(output.label, results.at(static_cast<size_t>(place)));
+  }
+  return outputs;
+}
+
+// Whether an `if` is its only node, and gives all that it gives.
+bool is_branch(const Graph& graph) {
+  return graph.nodes().size() == 1 && graph.node(graph.nodes()[0]).op == &if_def &&
+         std::ranges::all_of(graph.outputs(), [&](const Output& o) { return graph.producer(o.value) != kNone; });
+}
+
 }  // namespace
 
 AfterNode after_each(const Graph& graph, const NamedTensors& inputs, const Workspace& workspace,
@@ -69,6 +96,7 @@ Tail::Tail(CutGraph::Tail parts, StagesShared& shared, SharedKernels& kernels, i
     bodies_ = std::make_unique<Bodies>(parts_.turn, shared, next);
     if (!parts_.rest.nodes().empty()) rest_ = std::make_unique<Stage>(parts_.rest, shared, kernels, next);
   }
+  is_branch_ = bodies_ && is_branch(parts_.turn);
   if (!shared.lowering.no_fallback) return;
   std::vector<LackingStep> lacking;
   const auto note = [&](const Graph& graph, NodeId n, bool bodies_are_stages) {
@@ -84,11 +112,13 @@ Tail::~Tail() = default;
 
 std::vector<Tensor> Tail::run(NamedTensors known, const Bindings& sizes, Workspace& workspace,
                               const RunNotes& notes) const {
-  known.merge(evaluated(parts_.turn, known, sizes, workspace, notes, bodies_.get()));
+  if (is_branch_ && !notes.profile && !notes.check)
+    known.merge(evaluated_branch(parts_.turn, known, sizes, workspace, *bodies_));
+  else known.merge(evaluated(parts_.turn, known, sizes, workspace, notes, bodies_.get()));
   if (rest_) {
     std::vector<Tensor> results = rest_->run(inputs_of(parts_.rest, known), sizes, {}, workspace, notes);
     for (size_t i = 0; i < results.size(); ++i) known.emplace(parts_.rest.outputs()[i].label, std::move(results[i]));
-  } else {
+  } else if (!parts_.rest.nodes().empty()) {
     known.merge(evaluated(parts_.rest, known, sizes, workspace, notes, nullptr));
   }
   std::vector<Tensor> outputs;

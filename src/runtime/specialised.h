@@ -44,6 +44,7 @@ class Tail {
   const CutGraph::Tail parts_;
   std::unique_ptr<Bodies> bodies_;  // of the turn; none: evaluated
   std::unique_ptr<Stage> rest_;     // likewise
+  bool is_branch_ = false;          // the turn is one `if`
 };
 
 struct Specialised {

@@ -18,7 +18,7 @@ constexpr int kMostStages = 16;
 
 // Choices by inputs that are made stages of their own, which have what is outside of the bodies once more. A graph that
 // has more than so many bytes there runs too long to gain from that: about 10 us a run.
-constexpr size_t kMostChosen = 8;
+constexpr size_t kMostChosen = 8, kMostBytesKept = 64;
 constexpr int64_t kMostRepeatedBytes = 8 << 20;
 
 int64_t constant_bytes(const Graph& graph) {
@@ -179,6 +179,19 @@ Stage& Stage::with_branches(const Bindings& bindings) {
 // Null: this one.
 Stage* Stage::chosen_by_inputs(const NamedTensors& given) {
   if (conditions_.empty()) return nullptr;
+  const std::optional<std::string> key = conditions_.key(graph_, given);
+  if (!key) return nullptr;
+  {
+    const std::lock_guard lock(shared_.mutex);
+    if (const auto known = by_bytes_.find(*key); known != by_bytes_.end()) return known->second;
+  }
+  Stage* const stage = chosen_by_conditions(given);
+  const std::lock_guard lock(shared_.mutex);
+  if (by_bytes_.size() < kMostBytesKept) by_bytes_.emplace(*key, stage);
+  return stage;
+}
+
+Stage* Stage::chosen_by_conditions(const NamedTensors& given) {
   const std::optional<std::map<NodeId, bool>> conditions = conditions_.of(graph_, given);
   if (!conditions) return nullptr;
   const std::string text = text_of(*conditions);

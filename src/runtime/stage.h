@@ -97,6 +97,7 @@ class Stage {
   void cut(std::set<NodeId> undecided);
   Stage& with_branches(const Bindings& bindings);
   Stage* chosen_by_inputs(const NamedTensors& given);
+  Stage* chosen_by_conditions(const NamedTensors& given);
   std::shared_ptr<const Specialised> planned(const Bindings& bindings, int64_t held, bool asked_for);
   std::shared_ptr<const Specialised> make(const Bindings& bindings, int64_t held, bool asked_for);
   void note(const Specialised& made);
@@ -122,7 +123,8 @@ class Stage {
   AllChosen by_sizes_;
   // Under StagesShared::mutex; made under both.
   AllChosen by_inputs_;
-  std::list<Kept> kept_;  // most recently used first
+  std::map<std::string, Stage*> by_bytes_;  // of inputs: of those of by_inputs_, or null, as was found before
+  std::list<Kept> kept_;                    // most recently used first
 };
 
 }  // namespace hone

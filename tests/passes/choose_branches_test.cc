@@ -41,7 +41,7 @@ constexpr const char* kOfRows = R"(%s = shape_of %x
 
 TEST(ChooseBranches, AConstantChooses) {
   for (bool yes : {true, false}) {
-    const Graph before = parse(choice(fmt::format("%c : bool[] = const {{{}}}", yes ? 1 : 0)));
+    const Graph before = parse(choice(fmt::format("%c : bool[] = const {{{}}}", yes)));
     const Graph after = run_pass(before, "choose_branches");
     verify(after);
     EXPECT_TRUE(after.nodes(if_def).empty()) << print(after);
@@ -71,24 +71,24 @@ TEST(ChooseBranches, SizesThatBodiesFindStayApart) {
   const auto found = [](const std::string& x, const std::string& y) {
     return fmt::format(R"(%{1} = if %c, %{0}, %{0} {{then_captures=1}} do
     graph yes {{
-      %x : f32[*] = input "x"
-      %i = nonzero %x
+      %x : f32[4] = input "x"
+      %i = non_zero %x
       return %i as "0"
     }}
     graph no {{
-      %x : f32[*] = input "x"
-      %i = nonzero %x
+      %x : f32[4] = input "x"
+      %i = non_zero %x
       return %i as "0"
     }}
   )",
                        x, y);
   };
   const Graph before =
-      parse("graph g {\n %a : f32[4] = input \"a\"\n %b : f32[4] = input \"b\"\n %c : bool[] = const {1}\n " +
+      parse("graph g {\n %a : f32[4] = input \"a\"\n %b : f32[4] = input \"b\"\n %c : bool[] = const {true}\n " +
             found("a", "p") + found("b", "q") + "return %p as \"p\", %q as \"q\"\n}");
   const Graph after = run_pass(before, "choose_branches");
   verify(after);
-  EXPECT_EQ(after.nodes("nonzero").size() + after.nodes(if_def).size(), 2u);
+  EXPECT_EQ(after.nodes("non_zero").size() + after.nodes(if_def).size(), 2u);
   if (after.nodes(if_def).empty()) {
     EXPECT_NE(after.type(after.outputs()[0].value).shape.back(), after.type(after.outputs()[1].value).shape.back());
   }
