@@ -590,7 +590,9 @@ std::string time_text(const std::string& format, int64_t now) {
   std::tm parts{};
   if (format.empty() || !gmtime_r(&seconds, &parts)) return "";
   std::string out(1024, '\0');
-  out.resize(std::strftime(out.data(), out.size(), format.c_str(), &parts));
+  const size_t bytes = std::strftime(out.data(), out.size(), format.c_str(), &parts);
+  if (bytes == 0) fail("strftime_now: \"{}\" gives no text, or more than {} bytes", format.substr(0, 40), out.size());
+  out.resize(bytes);
   return out;
 }
 
