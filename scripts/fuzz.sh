@@ -48,6 +48,10 @@ for program in $(printf "tests/fuzz/%s*_fuzz\n" "${wanted[@]}"); do
       mkdir -p "$corpus/seeds"
       cp "$root"/tests/fuzz/*.ptx "$corpus/seeds"
       ;;
+    *template*)
+      mkdir -p "$corpus/seeds"
+      cp "$root"/tests/fuzz/*.jinja "$corpus/seeds"
+      ;;
     *data_*)
       mkdir -p "$corpus/seeds"
       kind=${program##*data_}
