@@ -25,7 +25,7 @@ typedef uint64_t hone_handle;
 typedef enum {
   HONE_OK = 0,
   HONE_REFUSED = 1,    // an argument or a file is at fault
-  HONE_CANCELLED = 2,  // hone_cancel(), or the session was freed
+  HONE_CANCELLED = 2,  // by hone_cancel()
   HONE_BUG = 70        // hone is at fault: please report hone_error()
 } hone_status;
 

@@ -110,7 +110,8 @@ class HONE_API Session {
   // The same in the context's memory, with its state. Throws Cancelled after Context::cancel() or close().
   NamedTensors run(Context& context, const NamedTensors& inputs);
 
-  // Likewise, and outputs that `outputs` has are written into those tensors, with their strides; the others are new.
+  // Likewise, and outputs that `outputs` has are written into the memory of those tensors, with their strides; the
+  // others are new. Memory of hone's that copies of a tensor share is not written: what is returned is new then, too.
   // Throws Error for a tensor that does not fit its output, that is read-only, or that overlaps an input. What such a
   // tensor holds after an exception is not defined.
   NamedTensors run(Context& context, const NamedTensors& inputs, NamedTensors outputs);

@@ -113,8 +113,10 @@ DLManagedTensorVersioned* Tensor::to_dlpack() const {
     const ElementType& type = element_type(*this);
     auto given = std::make_unique<Given>();
     given->tensor = *this, given->shape = shape(), given->strides = strides();
-    // Bytes that only this tensor has are the receiver's to write as well; a mapped file's never are.
-    const bool is_shared = impl_->memory ? impl_->memory->read_only : !impl_->tensor.data().is_unique();
+    // Bytes that only this tensor has are the receiver's to write as well; a mapped file's never are. Two hold them
+    // now: this tensor and what is given.
+    const bool is_fixed = impl_->memory ? impl_->memory->read_only : !impl_->tensor.data().is_unique();
+    const bool is_shared = is_fixed || impl_.use_count() > 2;
     DLManagedTensorVersioned& array = given->array;
     array.version = {DLPACK_MAJOR_VERSION, DLPACK_MINOR_VERSION};
     array.flags = is_shared ? DLPACK_FLAG_BITMASK_READ_ONLY : 0;

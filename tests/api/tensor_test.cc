@@ -116,6 +116,15 @@ TEST(ApiTensor, ATensorGoesOutWithStridesAndReadOnly) {
   out->deleter(out);
   EXPECT_EQ(foreign.given_back, 1);
   EXPECT_THAT(error_of([] { Tensor::of_strings({1}, {"a"}).to_dlpack(); }), HasSubstr("DLPack"));
+
+  const Tensor alone(DType::f32, {2});
+  DLManagedTensorVersioned* writable = alone.to_dlpack();
+  EXPECT_FALSE(writable->flags & DLPACK_FLAG_BITMASK_READ_ONLY);
+  const Tensor copy = alone;
+  DLManagedTensorVersioned* shared = alone.to_dlpack();
+  EXPECT_TRUE(shared->flags & DLPACK_FLAG_BITMASK_READ_ONLY);
+  shared->deleter(shared);
+  writable->deleter(writable);
 }
 
 }  // namespace
