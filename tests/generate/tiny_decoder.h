@@ -44,7 +44,7 @@ inline CachedDecoder tiny_decoder(const std::string& spoil = "%spoilt = mul %e, 
     %t = iota {{shape=[4*T]}}
     %m = less_or_equal %t, %last
     %y = attention %spoilt, %kr, %vr, %m {{heads=2}}
-    %z = slice %y {{starts=[-1], ends=[1000000], axes=[1]}}
+    %z = slice %y {{starts=[S-1], ends=[S], axes=[1]}}
     %zs = mul %z, 8.0
     %l = linear %zs, %h
     %logits = reshape %l {{shape=[B,20]}}
