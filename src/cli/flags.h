@@ -27,6 +27,7 @@ struct ModelFlags {
 // Several of them, in one run.
 struct ModelsFlags {
   std::vector<std::string> model, inputs;
+  std::vector<LoadedModel> load() const;  // a file has its inputs fixed: --inputs are of the folders among them
   static std::span<const OptionField<ModelsFlags>> fields();
 };
 

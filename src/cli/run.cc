@@ -7,10 +7,10 @@
 #include "io/numpy.h"
 #include "jobs/image_inputs.h"
 #include "jobs/open_session.h"
-#include "jobs/profile.h"
 #include "jobs/sound_inputs.h"
 #include "jobs/text_inputs.h"
 #include "measure/peaks.h"
+#include "views/profile.h"
 
 namespace hone {
 namespace {
@@ -116,8 +116,8 @@ int run(RunVerb& verb) {
   }
   Record record = outputs_record(verb, names, files, outputs);
   if (verb.profile) {
-    Record profiled =
-        profile(session, inputs, machine_peaks(device_or_cpu(options.device), options.cache_folder), options.threads);
+    Record profiled = view_of(profile_session(
+        session, inputs, machine_peaks(device_or_cpu(options.device), options.cache_folder), options.threads));
     record.sections.push_back(std::move(profiled.sections[0]));
     record.machine = std::move(profiled.machine);
   }
