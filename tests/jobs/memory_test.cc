@@ -85,7 +85,7 @@ TEST_F(MemoryJob, TheLimitIsSaidToHoldOrNot) {
 
 TEST_F(MemoryJob, AModelWithoutTablesHasOneRowForEachFormat) {
   const std::string file = folder / "mlp.safetensors";
-  build_to_file({.model = "mlp"}, file, "");
+  build_to_file({.model = "mlp"}, file);
   MemoryOptions options;
   options.to = {"mxint8"};
   EXPECT_EQ(memory(load_model(file), options, lent()).accounts.size(), 2u);
