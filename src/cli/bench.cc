@@ -1,40 +1,31 @@
-#include "jobs/bench.h"
+#include "jobs/bench_view.h"
 
 #include <chrono>
 #include <cstdio>
 #include <filesystem>
 #include <iostream>
 
+#include "base/atomic_file.h"
 #include "base/file_name.h"
 #include "cli/flags.h"
+#include "cli/new_process.h"
 #include "cli/terminal_progress.h"
 #include "cli/verb.h"
 #include "io/numpy.h"
 #include "jobs/bench_attention.h"
-#include "jobs/evaluation_flags.h"
 #include "jobs/open_session.h"
-#include "jobs/probe.h"
 #include "measure/peaks.h"
 
 namespace hone {
 namespace {
 
-struct BenchVerb : ModelsFlags,
-                   ShapeFlags,
-                   RunFlags,
-                   GivenFlags,
-                   EvaluationFlags,
-                   SecondsFlags,
-                   SeedFlags,
-                   CheckFiniteFlags,
-                   ResultFlags {
-  bool on_demand = false, no_probe = false, causal = false;
+struct BenchVerb : ModelsFlags, BenchOptions, ResultFlags {
+  bool on_demand = false, causal = false;
   std::optional<int64_t> queries, kv_heads, page_rows;
-  std::string output_dir, protocol = "fair", samples, op, shape = "32,8,128,64", type = "f32", kv_format;
+  std::string output_dir, samples, op, shape = "32,8,128,64", type = "f32", kv_format;
   static std::span<const OptionField<BenchVerb>> fields();
 };
 
-std::vector<std::string> protocols() { return {"fair", "lab"}; }
 std::vector<std::string> ops_to_time() { return {"attention"}; }
 std::vector<std::string> types_to_time() { return {"f32", "bf16"}; }
 
@@ -42,11 +33,6 @@ constexpr OptionField<ModelsFlags> kModels[] = {
     flag("model", "Folders or files; the first is what the others are compared with", &ModelsFlags::model,
          {.file = OptionFile::reads, .is_positional = true})};
 constexpr OptionField<BenchVerb> kOwn[] = {
-    flag("no-probe", "Leave out what needs fresh processes: compile times, first result, memory", &BenchVerb::no_probe),
-    flag("protocol",
-         "fair: warm-up, interleaved rounds, medians; lab: also the mean of five runs, compilation included, and what "
-         "the difference is",
-         &BenchVerb::protocol, {.choices = protocols}),
     flag("samples", "CSV file for the nanoseconds of every round", &BenchVerb::samples, {.file = OptionFile::writes}),
     flag(
         "on-demand",
@@ -73,10 +59,8 @@ constexpr OptionField<BenchVerb> kOp[] = {
 
 std::span<const OptionField<BenchVerb>> BenchVerb::fields() {
   static const auto all =
-      joined_fields<BenchVerb>(kModels, ModelsFlags::fields().subspan(1, 1), ShapeFlags::fields(), RunFlags::fields(),
-                               RunFlags::trust_fields(), RunFlags::compute_fields(), GivenFlags::fields(),
-                               EvaluationFlags::data_fields(), EvaluationFlags::fields("data-"), SecondsFlags::fields(),
-                               SeedFlags::fields(), kOwn, CheckFiniteFlags::fields(), kOp, ResultFlags::fields());
+      joined_fields<BenchVerb>(kModels, ModelsFlags::fields().subspan(1), BenchOptions::own_fields(), kOwn,
+                               CheckFiniteFlags::fields(), kOp, ResultFlags::fields());
   return all;
 }
 
@@ -120,25 +104,27 @@ int bench_op(const BenchVerb& verb) {
   return 0;
 }
 
+void refuse_model_as_samples(const std::string& samples, const std::vector<LoadedModel>& models) {
+  for (const LoadedModel& model : models)
+    for (const std::string& file : model.weight_files)
+      if (std::error_code none; std::filesystem::equivalent(samples, file, none))
+        fail("{}: is a model that is measured; choose another name for the samples", samples);
+}
+
 int run(BenchVerb& verb) {
   if (!verb.op.empty()) return bench_op(verb);
   if (verb.model.empty()) fail("no model to time: give a folder or file, or --op attention");
   files_of(verb).check();
   if (verb.on_demand) return answer_on_demand(verb);
-  verb.print(bench({.models = verb.model,
-                    .open = {.inputs = verb.inputs,
-                             .given = verb.given(),
-                             .shapes = verb.shapes(),
-                             .session = verb.session_options(),
-                             .seed = verb.seed,
-                             .check_finite = verb.check_finite},
-                    .program = verb.no_probe ? "" : this_program(),
-                    .seconds = verb.seconds,
-                    .evaluation = verb.evaluation(),
-                    .lab = verb.protocol == "lab",
-                    .samples = verb.samples,
-                    .command = this_command(),
-                    .progress = terminal_progress()}));
+  const TimeModelsOptions options = verb.timing();
+  const std::vector<LoadedModel> models = verb.load();
+  refuse_model_as_samples(verb.samples, models);
+  const BenchResult result =
+      time_models(models, options, {.progress = terminal_progress(), .new_process = new_processes(verb.inputs)});
+  if (!verb.samples.empty()) write_file(verb.samples, samples_csv(result));
+  Record record = view_of(result);
+  record.command = this_command();
+  verb.print(record);
   return 0;
 }
 

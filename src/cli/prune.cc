@@ -42,7 +42,6 @@ int run(PruneVerb& verb) {
   PruneModelOptions options{.prune = verb, .schedule = verb};
   options.data = {verb.data, verb.rows_at_once, verb.session_options()};
   options.train_config = verb.train_config, options.store = verb.store, options.seconds = verb.seconds.value_or(0);
-  options.open.inputs = verb.inputs;
   options.open.session = options.data.session;
   options.output = verb.output, options.command = this_command();
   options.progress = terminal_progress();

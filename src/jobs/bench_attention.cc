@@ -12,7 +12,7 @@
 #include "base/memory_limit.h"
 #include "base/philox.h"
 #include "data/splits.h"
-#include "jobs/machine.h"
+#include "jobs/machine_view.h"
 #include "jobs/placements.h"
 #include "jobs/step_times.h"
 #include "measure/bound.h"

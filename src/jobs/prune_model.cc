@@ -14,7 +14,7 @@
 #include "io/artefact.h"
 #include "io/sparse_storage.h"
 #include "ir/bodies.h"
-#include "jobs/bench.h"
+#include "jobs/bench_view.h"
 #include "jobs/calibration_data.h"
 #include "jobs/evaluation.h"
 #include "jobs/how_trained.h"
@@ -226,10 +226,9 @@ class Pruner {
 
   // The original and what was written, by the bytes of their files and the time of a run.
   void add_measured(Record& record) const {
-    Record timed = bench({.models = {model_.path, options_.output},
-                          .open = options_.open,
-                          .seconds = options_.seconds,
-                          .progress = options_.progress});
+    Record timed =
+        view_of(time_models(std::vector{model_, load_model(options_.output)},
+                            {.open = options_.open, .seconds = options_.seconds}, {.progress = options_.progress}));
     for (Block& block : timed.sections.at(0).blocks)
       if (const Table* table = std::get_if<Table>(&block); table && table->key == "results")
         record.sections.push_back({"Measured", {std::move(block)}});

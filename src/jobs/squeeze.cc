@@ -5,9 +5,9 @@
 
 #include "base/hash.h"
 #include "io/tokenizer_files.h"
-#include "jobs/agreement.h"
-#include "jobs/bench.h"
-#include "jobs/evaluate.h"
+#include "jobs/agreement_view.h"
+#include "jobs/bench_view.h"
+#include "jobs/probe.h"
 #include "jobs/quantize_model.h"
 #include "jobs/sample_texts.h"
 #include "jobs/text_inputs.h"
@@ -121,17 +121,19 @@ Record squeeze(const SqueezeOptions& options) {
   tell(options.progress, "comparing outputs on " + examples.description);
   const Agreement agreed = agreement(original, result, examples.inputs);
 
-  Record record = bench({.models = {options.model, options.output},
-                         .open = {.inputs = options.inputs,
-                                  .given = options.given,
-                                  .shapes = options.shapes,
-                                  .session = options.session,
-                                  .seed = options.seed},
-                         .program = options.program,
-                         .seconds = options.seconds,
-                         .evaluation = options.evaluation,
-                         .command = options.command,
-                         .progress = options.progress});
+  TaskContext context{.progress = options.progress};
+  if (!options.program.empty())
+    context.new_process = [&](ProbeOptions probe) {
+      if (probe.model == options.model) probe.inputs = options.inputs;
+      return probe_in_new_process(options.program, probe);
+    };
+  Record record = view_of(time_models(
+      std::vector{load_model(options.model, options.inputs), load_model(options.output)},
+      {.open = {.given = options.given, .shapes = options.shapes, .session = options.session, .seed = options.seed},
+       .seconds = options.seconds,
+       .evaluation = options.evaluation},
+      context));
+  record.command = options.command;
   leave_out_agreement(record);
   record.title = fmt::format("{} squeezed", model.name);
   record.findings.insert(record.findings.begin(), size_finding(options.output, saved, model));

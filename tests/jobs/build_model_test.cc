@@ -37,7 +37,7 @@ class BuildModel : public JobsTest {
 
 TEST_F(BuildModel, TheSameSeedGivesTheSameFileAndAnotherSeedAnother) {
   for (const auto& [name, seed] : {std::pair{"a.safetensors", 1}, {"b.safetensors", 1}, {"c.safetensors", 2}})
-    build_to_file(tiny(static_cast<uint64_t>(seed)), folder / name, "hone build");
+    build_to_file(tiny(static_cast<uint64_t>(seed)), folder / name);
   EXPECT_EQ(load_model(folder / "a.safetensors").sha256(), load_model(folder / "b.safetensors").sha256());
   EXPECT_NE(load_model(folder / "a.safetensors").sha256(), load_model(folder / "c.safetensors").sha256());
 }
@@ -118,10 +118,10 @@ TEST_F(BuildModel, PicklesAndWholeModelsAreNoWeights) {
   options.weights = folder.put("resnet18.pth", "PK");
   EXPECT_THAT(error_of([&] { build_model(options); }), HasSubstr("a pickle"));
   options.weights = folder / "whole.safetensors";
-  build_to_file(tiny(), options.weights, "hone build");
+  build_to_file(tiny(), options.weights);
   EXPECT_THAT(error_of([&] { build_model(options); }), HasSubstr("a whole model"));
   options.weights = put_weights(state(build_model(tiny()).graph));
-  EXPECT_THAT(error_of([&] { build_to_file(options, options.weights, "hone build"); }), HasSubstr("another name"));
+  EXPECT_THAT(error_of([&] { build_to_file(options, options.weights); }), HasSubstr("another name"));
 }
 
 // Compiled and interpreted alike, on images of any size.

@@ -1,5 +1,5 @@
 // A model's file with the machine code of its kernels: starts without compiling, and means the same.
-#include "jobs/compile_model.h"
+#include "views/compile_model.h"
 
 #include "base/log.h"
 #include "device/x86/device.h"
@@ -14,7 +14,7 @@ namespace {
 class CompileModel : public JobsTest {
  protected:
   Record compile(const std::string& source, SessionOptions options = {}) const {
-    return compile_model(load_model(source), options, {.dims = shapes}, file, "hone compile");
+    return view_of(compile_model(load_model(source), options, {.dims = shapes}, file));
   }
   struct Outcome {
     std::vector<Tensor> outputs;
@@ -45,7 +45,9 @@ TEST_F(CompileModel, SaysThatBodiesAreCompiledWhenTheyRun) {
   branches.graph = test::branching_model();
   branches.path = folder / "branches.safetensors";
   save_artefact(branches.path, branches.graph);
-  const Record record = compile_model(load_model(branches.path), {}, {}, file, "hone compile");
+  const CompileResult result = compile_model(load_model(branches.path), SessionOptions(), {}, file);
+  EXPECT_EQ(result.with_bodies, 1);
+  const Record record = view_of(result);
   EXPECT_EQ(record.findings.at(1), "without code of the bodies of 1 node, compiled when they first run");
 }
 
@@ -119,8 +121,8 @@ TEST_F(CompileModel, DamagedCodeIsCompiledAgain) {
 }
 
 TEST_F(CompileModel, RefusesOutputsThatAreNoModelFile) {
-  EXPECT_THROW(compile_model(load_model(model), {}, {.dims = shapes}, folder / "x.onnx", ""), Error);
-  EXPECT_THROW(compile_model(load_model(model), {.optimise = 1}, {.dims = shapes}, file, ""), Error);
+  EXPECT_THROW(compile_model(load_model(model), SessionOptions(), {.dims = shapes}, folder / "x.onnx"), Error);
+  EXPECT_THROW(compile_model(load_model(model), SessionOptions{.optimise = 1}, {.dims = shapes}, file), Error);
 }
 
 }  // namespace

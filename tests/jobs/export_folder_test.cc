@@ -26,8 +26,8 @@ TEST_F(ExportFolder, PackedWeightsAndAllOthersComeBack) {
            {"compressed-tensors", "int4.g16.s=bf16"}, {"mxfp4", "mxfp4"}, {"torchao", "int8.channel"}}) {
     SCOPED_TRACE(layout);
     const LoadedModel source = load_model(model);
-    const Record record = export_folder(source, {.path = out, .layout = layout, .packed = packed(format)});
-    EXPECT_EQ(text_of(cell(table_of(record, "formats"), "format", 1)), to_string(parse_format(format)));
+    const FolderResult result = export_folder(source, {.path = out, .layout = layout, .packed = packed(format)});
+    EXPECT_EQ(result.weights.at(1).format, to_string(parse_format(format)));
     const LoadedModel read = load_model(out);
     EXPECT_TRUE(read.unused.empty());
     EXPECT_EQ(read.graph.outputs()[0].label, "embedding") << "the pooling came along";
@@ -68,12 +68,12 @@ TEST_F(ExportFolder, WeightsThatTheGraphDoesNotReadComeAlong) {
 
 TEST_F(ExportFolder, AModelWithoutAPoolerIsSaidToHaveNone) {
   const auto says = testing::Contains(HasSubstr("add_pooling_layer=False"));
-  EXPECT_THAT(export_folder(load_model(model), {.path = out, .layout = "mxfp4"}).findings, says);
+  EXPECT_THAT(export_folder(load_model(model), {.path = out, .layout = "mxfp4"}).notes, says);
   std::filesystem::remove_all(out);
   bert.weights.push_back({"pooler.dense.weight", Tensor(DType::f32, {32, 32})});
   bert.weights.push_back({"pooler.dense.bias", Tensor(DType::f32, {32})});
   bert.write(model);
-  EXPECT_THAT(export_folder(load_model(model), {.path = out, .layout = "mxfp4"}).findings, testing::Not(says));
+  EXPECT_THAT(export_folder(load_model(model), {.path = out, .layout = "mxfp4"}).notes, testing::Not(says));
 }
 
 TEST_F(ExportFolder, TorchaoIsToldTheConfigurationOfItsWeights) {

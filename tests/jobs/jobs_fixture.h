@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 
 #include <filesystem>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -69,6 +70,11 @@ class JobsTest : public testing::Test {
         "while [ \"$1\" != --cache ]; do shift; done\necho first result\nmkdir -p \"$2\"\n"
         "if [ -e \"$2/seen\" ]; then cat " +
         folder / "warm.json" + "; else touch \"$2/seen\"; cat " + folder / "cold.json" + "; fi\n");
+  }
+
+  // What a task is lent: that program for each process.
+  static std::function<ProbeResult(const ProbeOptions&)> starts(const std::string& program) {
+    return [program](const ProbeOptions& probe) { return probe_in_new_process(program, probe); };
   }
 
   // Texts of two classes that differ by one word; every fourth is of the split "validation", where there are splits.

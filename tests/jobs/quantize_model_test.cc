@@ -4,7 +4,7 @@
 #include "io/numpy.h"
 #include "ir/bodies.h"
 #include "jobs/calibration_data.h"
-#include "jobs/info.h"
+#include "views/info.h"
 #include "measure/quality.h"
 #include "ops/calls/activations.h"
 #include "ops/calls/linear.h"
@@ -86,7 +86,7 @@ TEST_F(QuantizeModel, WeightsInBodiesArePackedAndCounted) {
   const Graph before = load_model(source).graph, after = load_model(file).graph;
   for (const auto& [name, format] : formats)
     EXPECT_EQ(to_string(*find_labelled(after, name).tensor().format()), format);
-  const Record shown = info(load_model(file), ShapeOptions());
+  const Record shown = view_of(info(load_model(file)));
   EXPECT_EQ(value_of(item(record, "totals", "elements")), value_of(item(shown, "summary", "parameters")));
   EXPECT_EQ(value_of(item(record, "totals", "bytes_after")), value_of(item(shown, "summary", "weight_bytes")));
   for (bool branch : {false, true}) {
@@ -185,7 +185,7 @@ TEST_F(QuantizeModel, TotalsAreTheSumsOfTheRowsAndOfInfo) {
   EXPECT_EQ(value_of(item(record, "totals", "bytes_before")), before);
   EXPECT_EQ(value_of(item(record, "totals", "bytes_after")), after);
   EXPECT_EQ(value_of(item(record, "totals", "ratio")), after / before);
-  const Record shown = info(load_model(file), ShapeOptions());
+  const Record shown = view_of(info(load_model(file)));
   EXPECT_EQ(value_of(item(record, "totals", "elements")), value_of(item(shown, "summary", "parameters")));
   EXPECT_EQ(value_of(item(shown, "summary", "weight_bytes")), after);
   EXPECT_DOUBLE_EQ(value_of(item(record, "totals", "average_bits")), value_of(item(shown, "summary", "average_bits")));
