@@ -66,7 +66,7 @@ std::span<const OptionField<BenchVerb>> BenchVerb::fields() {
 
 int answer_on_demand(const BenchVerb& verb) {
   if (verb.model.size() != 1) fail("--on-demand times one model; {} were given", verb.model.size());
-  Session session = open_session(load_model(verb.model[0], verb.inputs), verb.session_options());
+  Session session = open_session(load_model(verb.model[0], verb.inputs, verb.model_format), verb.session_options());
   NamedTensors inputs = verb.given();
   if (inputs.empty()) inputs = default_inputs(session.graph(), bind_symbols(session.graph(), verb.shapes()), verb.seed);
   const std::vector<Tensor> outputs = session.run(inputs);
@@ -119,8 +119,8 @@ int run(BenchVerb& verb) {
   const TimeModelsOptions options = verb.timing();
   const std::vector<LoadedModel> models = verb.load();
   refuse_model_as_samples(verb.samples, models);
-  const BenchResult result =
-      time_models(models, options, {.progress = terminal_progress(), .new_process = new_processes(verb.inputs)});
+  const BenchResult result = time_models(
+      models, options, {.progress = terminal_progress(), .new_process = new_processes(verb.inputs, verb.model_format)});
   if (!verb.samples.empty()) write_file(verb.samples, samples_csv(result));
   Record record = view_of(result);
   record.command = this_command();

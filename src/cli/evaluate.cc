@@ -12,9 +12,10 @@ struct EvaluateVerb : ModelsFlags, EvaluateOptions, ResultFlags {
 };
 
 std::span<const OptionField<EvaluateVerb>> EvaluateVerb::fields() {
-  static const auto all = joined_fields<EvaluateVerb>(
-      ModelsFlags::fields(), EvaluateOptions::own_fields(), ResultFlags::report_fields(), RunFlags::fields(),
-      RunFlags::trust_fields(), RunFlags::compute_fields(), ResultFlags::fields());
+  static const auto all =
+      joined_fields<EvaluateVerb>(ModelsFlags::fields().first(2), ModelsFlags::model_format_field(),
+                                  EvaluateOptions::own_fields(), ResultFlags::report_fields(), RunFlags::fields(),
+                                  RunFlags::trust_fields(), RunFlags::compute_fields(), ResultFlags::fields());
   return all;
 }
 

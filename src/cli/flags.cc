@@ -61,13 +61,6 @@ constexpr OptionField<ResultFlags> kReport[] = {
 
 }  // namespace
 
-std::vector<LoadedModel> ModelsFlags::load() const {
-  std::vector<LoadedModel> models;
-  for (const std::string& path : model)
-    models.push_back(load_model(path, std::filesystem::is_directory(path) ? inputs : std::vector<std::string>{}));
-  return models;
-}
-
 std::span<const OptionField<ModelFlags>> ModelFlags::fields() { return kModel; }
 std::span<const OptionField<ModelsFlags>> ModelsFlags::fields() { return kModels; }
 std::span<const OptionField<ModelFlags>> ModelFlags::model_format_field() { return kModelFormat; }

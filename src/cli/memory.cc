@@ -23,7 +23,8 @@ int run(MemoryVerb& verb) {
   files_of(verb).check();
   Report report(verb);
   Record record =
-      view_of(memory(verb.load(), verb, {.progress = terminal_progress(), .new_process = new_processes(verb.inputs)}));
+      view_of(memory(verb.load(), verb,
+                     {.progress = terminal_progress(), .new_process = new_processes(verb.inputs, verb.model_format)}));
   record.command = this_command();
   report.finish(record);
   return 0;

@@ -9,7 +9,8 @@
 
 namespace hone {
 
-// `inputs`: --inputs of the folders among the models.
-std::function<ProbeResult(const ProbeOptions&)> new_processes(const std::vector<std::string>& inputs);
+// `inputs`: --inputs of the folders among the models; `format`: --format of all of them.
+std::function<ProbeResult(const ProbeOptions&)> new_processes(const std::vector<std::string>& inputs,
+                                                              const std::string& format);
 
 }  // namespace hone
