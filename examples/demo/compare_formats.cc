@@ -9,6 +9,7 @@
 #include "base/hash.h"
 #include "examples/demo/neighbours.h"
 #include "jobs/probe_rounds.h"
+#include "jobs/probe_rounds_view.h"
 #include "jobs/quantize_model.h"
 #include "jobs/sentences.h"
 #include "measure/claim.h"
@@ -77,9 +78,11 @@ void probe_processes(const CompareFormatsOptions& options, std::vector<Candidate
                       .given = {},
                       .shapes = ShapeOptions(),
                       .session = session_for(options, c.run)});
-  std::vector<ProbeRounds> rounds = probe_in_turn(
-      probes,
-      {.program = options.program, .rounds = kProbeRounds, .seconds = options.seconds, .progress = options.progress});
+  const TaskContext context{.progress = options.progress, .new_process = [&](const ProbeOptions& probe) {
+                              return probe_in_new_process(options.program, probe);
+                            }};
+  std::vector<ProbeRounds> rounds =
+      probe_in_turn(probes, {.rounds = kProbeRounds, .seconds = options.seconds}, context);
   for (size_t i = 0; i < candidates.size(); ++i) candidates[i].probes = std::move(rounds[i]);
 }
 

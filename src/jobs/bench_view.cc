@@ -2,28 +2,18 @@
 
 #include <fmt/format.h>
 
-#include <cmath>
 #include <span>
 
 #include "jobs/evaluation_view.h"
 #include "jobs/lab_protocol_view.h"
 #include "jobs/placements.h"
+#include "jobs/probe_rounds_view.h"
 #include "jobs/run_view.h"
 
 namespace hone {
 namespace {
 
 constexpr size_t kMostAcross = 6;  // models side by side fit a terminal
-
-// The median of a field, with its interval where there are rounds enough; nothing without rounds.
-template <class T>
-Cell median_cell(const std::vector<ProbeResult>& results, T ProbeResult::*field) {
-  if (results.empty()) return {};
-  std::vector<double> values;
-  for (const ProbeResult& r : results) values.push_back(static_cast<double>(r.*field));
-  const Interval ci95 = median_interval(values);
-  return std::isfinite(ci95.low) ? number(median(values), ci95) : number(median(values));
-}
 
 Interval in_ms(Interval ns) { return {ns.low * 1e-6, ns.high * 1e-6}; }
 

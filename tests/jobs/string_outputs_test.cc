@@ -39,8 +39,8 @@ TEST_F(StringOutputs, AreExplainedAndExamined) {
 
 TEST_F(StringOutputs, AreWritten) {
   const std::string onnx = folder / "s.onnx", compiled = folder / "c.safetensors";
-  export_model(load_model(model), onnx, {}, "");
-  compile_model(load_model(model), {}, {}, compiled, "");
+  export_model(load_model(model), onnx);
+  compile_model(load_model(model), SessionOptions(), {}, compiled);
   for (const std::string& path : {onnx, compiled}) expect_outputs(path, 2);
 }
 
