@@ -2,8 +2,10 @@
 #pragma once
 
 #include <array>
+#include <span>
 #include <string>
 
+#include "base/option_tables.h"
 #include "jobs/load_model.h"
 
 namespace hone {
@@ -12,6 +14,13 @@ struct DequantizeOptions {
   std::array<int64_t, 2> shape{4096, 14336};  // rows and columns
   Format format;                              // packed
   DType type = DType::bf16;                   // of the result: f32 or bf16
+};
+
+// The same as flags, of hone explain --op dequantize.
+struct DequantizeFlags {
+  std::string shape = "4096,14336", format = "mxint8", type = "bf16";
+  DequantizeOptions dequantize() const;
+  static std::span<const OptionField<DequantizeFlags>> fields();
 };
 
 // "4096,14336". Throws Error for anything but two sizes of 1 or more.
