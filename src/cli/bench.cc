@@ -84,8 +84,8 @@ int bench_op(const BenchVerb& verb) {
   return 0;
 }
 
-void refuse_model_as_samples(const std::string& samples, const std::vector<LoadedModel>& models) {
-  for (const LoadedModel& model : models)
+void refuse_model_as_samples(const std::string& samples, const std::vector<Model>& models) {
+  for (const Model& model : models)
     for (const std::string& file : model.weight_files)
       if (std::error_code none; std::filesystem::equivalent(samples, file, none))
         fail("{}: is a model that is measured; choose another name for the samples", samples);
@@ -97,7 +97,7 @@ int run(BenchVerb& verb) {
   files_of(verb).check();
   if (verb.on_demand) return answer_on_demand(verb);
   const TimeModelsOptions options = verb.timing();
-  const std::vector<LoadedModel> models = verb.load();
+  const std::vector<Model> models = verb.load();
   refuse_model_as_samples(verb.samples, models);
   const BenchResult result = time_models(
       models, options, {.progress = terminal_progress(), .new_process = new_processes(verb.inputs, verb.model_format)});

@@ -30,7 +30,7 @@ std::span<const OptionField<ExplainVerb>> ExplainVerb::fields() {
   return all;
 }
 
-LoadedModel explained(const ExplainVerb& verb) {
+Model explained(const ExplainVerb& verb) {
   if (verb.op.empty()) {
     if (verb.model.empty()) fail("no model to explain: give a folder or file, or --op dequantize");
     files_of(verb).check();

@@ -19,7 +19,7 @@ bool only_moves(const Graph& graph, const Step& step) {
 
 class Explanation {
  public:
-  Explanation(const LoadedModel& model, const ExplainOptions& options)
+  Explanation(const Model& model, const ExplainOptions& options)
       : lowering_(lowering_of(device_or_cpu(options.device), options)) {
     const Compute compute = options.compute ? *options.compute : stored_compute(model.graph);
     Graph prepared = prepare_for_codegen(model.graph, compute, options.pipeline, lowering_.device->pipeline());
@@ -128,7 +128,7 @@ ExplainOptions ExplainFlags::explanation() const {
   return options;
 }
 
-ExplainResult explain(const LoadedModel& model, const ExplainOptions& options) {
+ExplainResult explain(const Model& model, const ExplainOptions& options) {
   return Explanation(model, options).result();
 }
 

@@ -62,6 +62,6 @@ struct ExplainResult {
   int64_t in_place = 0;  // results that are written over an operand
 };
 
-ExplainResult explain(const LoadedModel& model, const ExplainOptions& options = {});
+ExplainResult explain(const Model& model, const ExplainOptions& options = {});
 
 }  // namespace hone

@@ -39,12 +39,12 @@ std::array<int64_t, 2> parse_matrix_shape(const std::string& text) {
   return shape;
 }
 
-LoadedModel dequantize_model(const DequantizeOptions& options) {
+Model dequantize_model(const DequantizeOptions& options) {
   const std::string name = to_string(options.format);
   if (is_plain_float(options.format) || is_fake_only(options.format))
     fail("--format {}: it has no codes; accepted: packed formats (hone formats), e.g. mxint8", name);
   plane_bytes(options.format, options.shape);  // refuses shapes that have none
-  LoadedModel model;
+  Model model;
   model.path = model.name = "dequantize";
   Graph& g = model.graph;
   g.name = "dequantize";

@@ -28,6 +28,6 @@ std::array<int64_t, 2> parse_matrix_shape(const std::string& text);
 
 // A packed matrix as the input, decoded as the output. Throws Error where the format has no codes, or none in this
 // shape.
-LoadedModel dequantize_model(const DequantizeOptions& options);
+Model dequantize_model(const DequantizeOptions& options);
 
 }  // namespace hone

@@ -199,7 +199,7 @@ TEST(NoFallback, RefusesWhatIsInterpretedOnAnyDevice) {
 }
 
 TEST(NoFallback, IsSaidByExplainWhichShowsTheHostsStepsOtherwise) {
-  LoadedModel model;
+  Model model;
   model.graph = encoder();
   ExplainOptions options;
   options.device = open_device("offset:host without gemm");

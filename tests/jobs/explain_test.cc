@@ -20,8 +20,8 @@ const Table& table(const Record& record, const std::string& key) {
 std::string text(const Cell& cell) { return std::get<std::string>(cell); }
 
 // Two blocks alike, a 3x3 of stride 1, and an operand that lies across the product's result.
-LoadedModel network() {
-  LoadedModel model;
+Model network() {
+  Model model;
   model.graph = parse_seeded(R"(graph network {
     %x : f32[B,16,24,24] = input "x"
     %w : f32[16,16,3,3] = const "w"
@@ -75,7 +75,7 @@ TEST(Explain, NamesInterpretedStepsAndLayoutChanges) {
 }
 
 TEST(Explain, CountsNodesWithBodiesApartFromWhatIsEvaluated) {
-  LoadedModel model;
+  Model model;
   model.graph = parse_seeded(R"(graph network {
     %x : f32[B,4] = input "x"
     %c : bool[] = input "c"
@@ -99,7 +99,7 @@ TEST(Explain, CountsNodesWithBodiesApartFromWhatIsEvaluated) {
 }
 
 TEST(Explain, PlansTheMemoryThatASessionTakes) {
-  const LoadedModel model = network();
+  const Model model = network();
   const Record record = view_of(explain(model, {.shapes = {.batch = 3}}));
   Session session(model.graph, {});
   session.prepare({{"B", 3}});
