@@ -51,7 +51,7 @@ void expect_logits(std::span<const float> got, const Wanted& want, int64_t at, d
   ASSERT_EQ(std::ssize(got), kGraphVocabulary);
   for (size_t i = 0; i < got.size(); ++i) {
     const size_t from = static_cast<size_t>(at * kGraphVocabulary) + i;
-    ASSERT_LT(want.error[from], 0.05);  // logits are some tenths apart
+    ASSERT_LT(want.error[from], 0.02);  // logits are some tenths apart
     EXPECT_NEAR(got[i], want.logits[from], want.error[from] + rounded) << "token " << at << ", logit " << i;
   }
 }

@@ -101,8 +101,8 @@ TEST(WithCache, RefusesPositionsByTheLengthOfARun) {
 }
 
 TEST(WithCache, RefusesOtherMasks) {
-  EXPECT_EQ(refusal({.mask = "%slope : f32[4,1,1] = const {1, 2, 3, 4}\n %f = cast %am {dtype=f32}\n"
-                             "%f4 = unsqueeze %f {axes=[1,2]}\n %mask = mul %f4, %slope"}),
+  EXPECT_EQ(refusal({.mask = "%slope : f32[4,1,1] = const {1, 2, 3, 4}\n %kept = cast %am {dtype=f32}\n"
+                             "%kept4 = unsqueeze %kept {axes=[1,2]}\n %mask = mul %kept4, %slope"}),
             "graph tiny: attention \"%y0\" has the mask f32[B,4,1,S]; accepted: [B,1,1,S], made of attention_mask "
             "alone, or none");
 }

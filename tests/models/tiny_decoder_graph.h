@@ -36,14 +36,15 @@ inline std::string tiny_layer(const std::string& x, int number, const std::strin
     %wg{0} : f32[40,24] = const "{0}.gate.weight"
     %wd{0} : f32[24,40] = const "{0}.down.weight"
     %n{0} = rms_norm {1}, %wn{0} {{epsilon=1e-5}}
-    %n{0}x = mul %n{0}, 20.0
+    %n{0}x = mul %n{0}, 4.0
     %q{0} = linear %n{0}x, %wq{0}
     %k{0} = linear %n{0}x, %wk{0}
     %v{0} = linear %n{0}x, %wv{0}{2}{3}
     %y{0} = attention %q{0}r, %k{0}r, %v{0}, %mask {{heads=4, kv_heads=2{4}}}
     %o{0} = linear %y{0}, %wo{0}
     %x{0} = add {1}, %o{0}
-    %g{0} = linear %x{0}, %wg{0}
+    %xs{0} = mul %x{0}, 0.125
+    %g{0} = linear %xs{0}, %wg{0}
     %s{0} = silu %g{0}
     %d{0} = linear %s{0}, %wd{0}
     %z{0} = add %x{0}, %d{0})",
@@ -71,12 +72,12 @@ inline Graph tiny_decoder_graph(const TinyParts& parts = {}) {
     %cosine = cos %angles
     %sine = sin %angles
     %e = gather %words, %ids
-    %x = mul %e, 8.0
+    %x = mul %e, 32.0
     {}
     {}
     %wf : f32[24] = const "final.norm.weight"
     %f = rms_norm %z1, %wf {{epsilon=1e-5}}
-    %h = mul %f, 20.0
+    %h = mul %f, 8.0
     {}
     return %logits as "logits"
   }})",
