@@ -72,12 +72,12 @@ class CachedForm {
     graph_.set_insertion_point(graph_.nodes().front());
     add_states();
     move_tokens_to_front();
-    for (NodeId id : nodes_.counts) go_on_counting(id);
+    for (const DecoderNodes::Positions& positions : nodes_.positions) go_on_counting(positions);
     for (size_t i = 0; i < nodes_.attentions.size(); ++i) cache(nodes_.attentions[i], std::to_string(i));
     finish_logits();
     grow_lengths();
     for (const auto& [state, value] : appended_) graph_.add_update(state, value);
-    drop_unread();
+    drop_unread(graph_);
     return {std::move(graph_), std::move(pages_)};
   }
 
@@ -129,16 +129,11 @@ class CachedForm {
     for (const Graph::Use& use : of_mask) graph_.set_operand(use.node, use.operand, moved_mask);
   }
 
-  // A sum that counts the tokens of a run counts those before as well.
-  void go_on_counting(NodeId id) {
-    const ValueId count = graph_.result(id);
-    const std::vector<Graph::Use> uses = graph_.uses(count);
-    const std::span<const NodeId> order = graph_.nodes();
-    const auto next = std::ranges::find(order, id) + 1;
-    graph_.set_insertion_point(next == order.end() ? kNone : *next);
-    const ValueId before = as(view(before_, {batch_, 1}), graph_.type(count).dtype);
-    const ValueId all = ops::add(graph_, {count, before}, "tokens_so_far");
-    for (const Graph::Use& use : uses) graph_.set_operand(use.node, use.operand, all);
+  // Positions count the tokens of runs before as well.
+  void go_on_counting(const DecoderNodes::Positions& positions) {
+    const ValueId place = ops::add(graph_, {view(before_, {batch_, 1}), integers({tokens_})}, "places");
+    const ValueId counted = ops::add(graph_, {place, graph_.add_scalar(positions.first)});
+    graph_.replace_all_uses(positions.value, as(counted, graph_.type(positions.value).dtype));
   }
 
   // A query sees the tokens before it and itself, no more than `reach` before where there is a window.
@@ -246,15 +241,6 @@ class CachedForm {
     const ValueId each = ops::mul(graph_, {as(is_of, DType::i64), counts_});
     const ValueId more = ops::reduce_sum(graph_, {.x = each, .axes = std::vector<int64_t>{0}, .keepdims = 0});
     graph_.add_update(lengths_, ops::add(graph_, {lengths_, more}, "lengths_after"));
-  }
-
-  // The masks that pages need no more.
-  void drop_unread() {
-    const std::vector<NodeId> order(graph_.nodes().begin(), graph_.nodes().end());
-    for (size_t i = order.size(); i-- > 0;)
-      if (std::ranges::all_of(graph_.node(order[i]).results, [&](ValueId id) { return graph_.use_count(id) == 0; }))
-        graph_.erase(order[i]);
-    graph_.erase_unused_constants();
   }
 
   Graph graph_;

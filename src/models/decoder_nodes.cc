@@ -1,20 +1,22 @@
 #include "models/decoder_nodes.h"
 
 #include <algorithm>
-#include <array>
+#include <map>
+#include <optional>
 #include <string_view>
 
 #include "base/error.h"
 #include "models/token_inputs.h"
 #include "ops/calls/attention.h"
-#include "ops/calls/cumsum.h"
 #include "ops/calls/full.h"
+#include "ops/evaluate.h"
 
 namespace hone {
 namespace {
 
-// What a value is made of: constants alone, the mask too, or what each token has of its own.
-enum class From : uint8_t { constants, mask, tokens };
+// What a value is made of: constants alone; the mask, element by element; the mask or the length of the run in another
+// way, as numbers of places are; or what each token has of its own.
+enum class From : uint8_t { constants, mask, places, tokens };
 
 using Names = std::span<const std::string_view>;
 bool is_one_of(const OpDef& op, Names names) { return std::ranges::find(names, op.name) != names.end(); }
@@ -106,34 +108,54 @@ class Reader {
     if (node.op == &attention_def) return read_attention(id);
     From most = From::constants;
     for (size_t i = 0; i < node.operands.size(); ++i) most = std::max(most, operand(id, i));
-    if (most == From::constants) expect_no_places(id);
-    else if (node.op == &cumsum_def && most == From::mask) return read_count(id);
-    else if (most == From::mask) expect_mask(id);
-    else expect_one_token(id);
-    return most;
-  }
-
-  // Numbers of places, say, which begin at 0 in each run.
-  void expect_no_places(NodeId id) const {
-    for (ValueId result : graph_.node(id).results)
-      if (graph_.node(id).op != &full_def && mentions(graph_.type(result), tokens_, 0))
-        refuse(id, "counts tokens by the length of a run; accepted: positions from a cumsum of attention_mask");
-  }
-
-  From read_count(NodeId id) {
-    const Node& node = graph_.node(id);
-    const int64_t axis = node.attributes.get_or<int64_t>("axis", -1);
-    const bool is_along = graph_.type(node.results[0]).shape == Shape{batch_, tokens_} && (axis == 1 || axis == -1);
-    if (!is_along || node.operands.size() > 1 || node.attributes.get_or<int64_t>("reverse", 0) != 0)
-      refuse(id, "of attention_mask; accepted: along the tokens of [B,S], from the front");
-    nodes_.counts.push_back(id);
+    if (most == From::constants) return node.op != &full_def && has_length(id) ? From::places : most;
+    if (most == From::mask) return node.op->pointwise || is_one_of(*node.op, kOfMasks) ? most : From::places;
+    if (most == From::places && !is_float(graph_.type(node.results[0]).dtype)) return most;
+    for (ValueId operand : node.operands)
+      if (operand != kNone && from(operand) == From::places) find_positions(id, operand);
+    expect_one_token(id);
     return From::tokens;
   }
 
-  void expect_mask(NodeId id) const {
-    const OpDef& op = *graph_.node(id).op;
-    if (!op.pointwise && !is_one_of(op, kOfMasks))
-      refuse(id, "reads attention_mask; accepted: a cumsum that positions are made of, and masks of attention");
+  bool has_length(NodeId id) const {
+    return std::ranges::any_of(graph_.node(id).results,
+                               [&](ValueId result) { return mentions(graph_.type(result), tokens_, 0); });
+  }
+
+  // Whoever reads a number of places must read positions.
+  void find_positions(NodeId reader, ValueId value) {
+    const std::optional<int64_t> first =
+        graph_.type(value).shape == Shape{batch_, tokens_} ? first_position(value) : std::nullopt;
+    if (!first)
+      refuse(reader, fmt::format("reads \"%{}\", which is made of attention_mask or of the length of a run; accepted: "
+                                 "positions [{},{}] that count the tokens of each row, as a cumsum of attention_mask "
+                                 "does",
+                                 graph_.value(value).name, batch_.to_string(), tokens_.to_string()));
+    nodes_.positions.push_back({value, *first});
+    from(value) = From::tokens;
+  }
+
+  // Of the first token, where those behind it follow one by one, however rows are padded.
+  std::optional<int64_t> first_position(ValueId value) const {
+    const std::vector<int64_t> masks[] = {{1, 1, 1}, {0, 1, 1}, {1, 1, 0}, {0, 1, 0}};
+    Graph alone = graph_;
+    alone.set_outputs({{value, "positions"}});
+    drop_unread(alone);
+    std::optional<int64_t> first;
+    for (const std::vector<int64_t>& mask : masks) {
+      const std::vector<int64_t> shape{1, std::ssize(mask)};
+      const std::map<std::string, Tensor> given{{"input_ids", Tensor(DType::i64, shape)},
+                                                {"attention_mask", Tensor::of<int64_t>(shape, mask)}};
+      const std::vector<double> found = evaluate(alone, given)[0].to_doubles();
+      double count = 0;
+      for (size_t s = 0; s < mask.size(); ++s) {
+        if (mask[s] == 0) continue;
+        const auto start = static_cast<int64_t>(found[s] - count++);
+        if (start != first.value_or(start)) return std::nullopt;
+        first = start;
+      }
+    }
+    return first;
   }
 
   void expect_one_token(NodeId id) {
@@ -187,5 +209,13 @@ class Reader {
 }  // namespace
 
 DecoderNodes decoder_nodes(const Graph& graph) { return Reader(graph).run(); }
+
+void drop_unread(Graph& graph) {
+  const std::vector<NodeId> order(graph.nodes().begin(), graph.nodes().end());
+  for (size_t i = order.size(); i-- > 0;)
+    if (std::ranges::all_of(graph.node(order[i]).results, [&](ValueId id) { return graph.use_count(id) == 0; }))
+      graph.erase(order[i]);
+  graph.erase_unused_constants();
+}
 
 }  // namespace hone

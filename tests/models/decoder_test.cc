@@ -94,10 +94,22 @@ TEST(WithCache, RefusesAttentionThatSeesWhatIsBehind) {
   EXPECT_EQ(refusal({.second = ""}), "graph tiny: attention \"%y1\" sees what is behind a token; accepted: causal=1");
 }
 
-TEST(WithCache, RefusesPositionsByTheLengthOfARun) {
+TEST(WithCache, RefusesPositionsThatPaddingChanges) {
   EXPECT_EQ(refusal({.positions = "%row = iota {shape=[S]}\n %zero = mul %am, 0\n %positions = add %zero, %row"}),
-            "graph tiny: iota \"%row\" counts tokens by the length of a run; accepted: positions from a cumsum of "
-            "attention_mask");
+            "graph tiny: cast \"%places\" reads \"%positions\", which is made of attention_mask or of the length of a "
+            "run; accepted: positions [B,S] that count the tokens of each row, as a cumsum of attention_mask does");
+  EXPECT_THAT(refusal({.positions = "%positions = cumsum %am {axis=1, reverse=1}"}), HasSubstr("reads \"%positions\""));
+}
+
+// Counted from 1, and held below the length of a run, as positions are whose limit the graph states.
+TEST(WithCache, PositionsMayBeComputedInAnyWay) {
+  const CachedDecoder cached =
+      with_cache(tiny_decoder_graph({.positions = "%n = cumsum %am {axis=1}\n %all = iota {shape=[64]}\n"
+                                                  "%row = slice %all {starts=[0], ends=[S]}\n %next = add %row, 1\n"
+                                                  "%least = min %n, %next\n %positions = mul %least, %am"}),
+                 {});
+  verify(cached.graph);
+  EXPECT_TRUE(cached.graph.nodes("cumsum").empty());
 }
 
 TEST(WithCache, RefusesOtherMasks) {
@@ -117,7 +129,7 @@ TEST(WithCache, RefusesOtherOpsThatMixTokens) {
               HasSubstr("reduce_sum \"%mixed\" is f32[B,1,24]; accepted of what tokens have: [B,S,...]"));
   EXPECT_THAT(refusal({.end = "%total = reduce_sum %am {axes=[1], keepdims=1}\n %t = cast %total {dtype=f32}\n"
                               "%t3 = unsqueeze %t {axes=[2]}\n %k = mul %h, %t3\n %logits = linear %k, %words"}),
-              HasSubstr("reduce_sum \"%total\" reads attention_mask; accepted: a cumsum"));
+              HasSubstr("cast \"%t\" reads \"%total\", which is made of attention_mask"));
 }
 
 TEST(WithCache, TypesOfPages) {
