@@ -9,8 +9,16 @@ namespace hone::test {
 
 constexpr int64_t kGraphVocabulary = 20, kGraphContext = 64;
 
-// Heads of 16 columns, 4 of queries over 2 of keys and values; %x → %x_next. `window`: attributes of the attention.
-inline std::string tiny_layer(const std::string& x, int number, const std::string& attributes) {
+// What attention reads of %x where pages hold another type than f32: rounded as they round.
+inline std::string tiny_held(const std::string& x, const std::string& held) {
+  if (held == "bf16") return fmt::format("\n    {0}h = cast {0} {{dtype=bf16}}", x);
+  if (held.empty()) return fmt::format("\n    {0}h = mul {0}, 1.0", x);
+  return fmt::format("\n    {0}c = quantize {0} {{format={1}}}\n    {0}h = dequantize {0}c", x, held);
+}
+
+// Heads of 16 columns, 4 of queries over 2 of keys and values; x → %zNUMBER.
+inline std::string tiny_layer(const std::string& x, int number, const std::string& attributes,
+                              const std::string& held) {
   const auto turned = [&](const std::string& name, int heads) {
     return fmt::format(R"(
     %{0}s = reshape %{0} {{shape=[B,S,{1},16]}}
@@ -39,8 +47,8 @@ inline std::string tiny_layer(const std::string& x, int number, const std::strin
     %n{0}x = mul %n{0}, 4.0
     %q{0} = linear %n{0}x, %wq{0}
     %k{0} = linear %n{0}x, %wk{0}
-    %v{0} = linear %n{0}x, %wv{0}{2}{3}
-    %y{0} = attention %q{0}r, %k{0}r, %v{0}, %mask {{heads=4, kv_heads=2{4}}}
+    %v{0} = linear %n{0}x, %wv{0}{2}{3}{5}
+    %y{0} = attention %q{0}rh, %k{0}rh, %v{0}h, %mask {{heads=4, kv_heads=2{4}}}
     %o{0} = linear %y{0}, %wo{0}
     %x{0} = add {1}, %o{0}
     %xs{0} = mul %x{0}, 0.125
@@ -48,13 +56,16 @@ inline std::string tiny_layer(const std::string& x, int number, const std::strin
     %s{0} = silu %g{0}
     %d{0} = linear %s{0}, %wd{0}
     %z{0} = add %x{0}, %d{0})",
-                     number, x, turned(q, 4), turned(k, 2), attributes);
+                     number, x, turned(q, 4), turned(k, 2), attributes,
+                     tiny_held("%" + q + "r", held == "bf16" ? held : "") + tiny_held("%" + k + "r", held) +
+                         tiny_held(fmt::format("%v{}", number), held));
 }
 
 struct TinyParts {
   std::string positions = "%so_far = cumsum %am {axis=1}\n %last = sub %so_far, 1\n %positions = max %last, 0";
   std::string mask = "%is = not_equal %am, 0\n %mask = unsqueeze %is {axes=[1,2]}";
   std::string first = ", causal=1", second = ", causal=1";  // attributes of the attentions
+  std::string held;                                         // a type that keys and values are rounded to; empty: none
   std::string end = "%logits = linear %h, %words";
 };
 
@@ -81,8 +92,8 @@ inline Graph tiny_decoder_graph(const TinyParts& parts = {}) {
     {}
     return %logits as "logits"
   }})",
-                                  parts.positions, parts.mask, tiny_layer("%x", 0, parts.first),
-                                  tiny_layer("%z0", 1, parts.second), parts.end));
+                                  parts.positions, parts.mask, tiny_layer("%x", 0, parts.first, parts.held),
+                                  tiny_layer("%z0", 1, parts.second, parts.held), parts.end));
 }
 
 }  // namespace hone::test
