@@ -8,8 +8,9 @@
 #include "jobs/agreement_view.h"
 #include "jobs/bench_view.h"
 #include "jobs/probe.h"
-#include "jobs/quantize_model.h"
+#include "jobs/quantize_tables.h"
 #include "jobs/sample_texts.h"
+#include "jobs/save_model.h"
 #include "jobs/text_inputs.h"
 #include "report/graph_drawing.h"
 
