@@ -11,6 +11,7 @@
 #include "jobs/probe_rounds.h"
 #include "jobs/probe_rounds_view.h"
 #include "jobs/quantize_model.h"
+#include "jobs/save_model.h"
 #include "jobs/sentences.h"
 #include "measure/claim.h"
 #include "measure/environment.h"

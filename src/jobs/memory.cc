@@ -6,6 +6,7 @@
 
 #include "ir/bodies.h"
 #include "jobs/quantize_model.h"
+#include "jobs/save_model.h"
 #include "jobs/scratch_folder.h"
 #include "ops/calls/cast.h"
 #include "ops/calls/gather.h"

@@ -1,5 +1,6 @@
 // Plans that hone allocate writes: within the budget, usable as they are, and never worse than one format for all.
 #include "jobs/allocate_formats.h"
+#include "jobs/save_model.h"
 
 #include <fmt/format.h>
 

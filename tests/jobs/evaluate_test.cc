@@ -5,6 +5,7 @@
 #include "io/artefact.h"
 #include "io/numpy.h"
 #include "jobs/max_drop.h"
+#include "jobs/save_model.h"
 #include "jobs/score_command.h"
 #include "jobs/sweep.h"
 #include "ops/registry.h"

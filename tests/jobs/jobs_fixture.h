@@ -15,6 +15,7 @@
 #include "jobs/load_model.h"
 #include "jobs/probe.h"
 #include "jobs/quantize_model.h"
+#include "jobs/save_model.h"
 #include "report/record.h"
 #include "tests/io/temporary_folder.h"
 #include "tests/passes/parse_ops.h"
