@@ -189,7 +189,7 @@ std::vector<GeneratedText> TextGenerator::generate(std::span<const TextRequest> 
     }
   } catch (const Stopped&) {
     for (Sequence& each : active)
-      if (!each.ended) each.result.text += each.rest();
+      if (!each.ended || each.result.end == TextEnd::callback) each.result.text += each.rest();
   }
   return results;
 }

@@ -55,7 +55,7 @@ TEST_F(Bench, SamplesAreNotWrittenOverAModel) {
   const ProgramResult result =
       hone_program({"bench", model, "--seconds", "0.1", "--no-probe", "--samples", model + "/model.safetensors"});
   EXPECT_NE(result.exit_code, 0);
-  EXPECT_THAT(result.err, HasSubstr("is a model that is measured"));
+  EXPECT_THAT(result.err, HasSubstr("which is read; choose another place"));
 }
 
 TEST_F(Bench, ModelsWithOtherInputsAreNotCompared) {

@@ -86,6 +86,12 @@ TEST(ChatTemplate, LoopsTextAndDepthHaveLimits) {
         shown("{% set ns = namespace(t=[1]) %}{% for a in range(99) %}{% set ns.t = [ns.t, ns.t] %}{% endfor %}");
       }),
       HasSubstr("takes too long"));
+  EXPECT_THAT(
+      error_of([] {  // a method holds its object
+        shown("{% set ns = namespace(x={}) %}{% for i in range(9999) %}{% set ns.x = {'a': ns.x.get} %}{% endfor %}");
+      }),
+      HasSubstr("more than 100 deep"));
+  EXPECT_THAT(error_of([] { shown("{{ ('a' * 800000 ~ 'b') in 'a' * 1600000 }}"); }), HasSubstr("takes too long"));
   EXPECT_THAT(error_of([] {
                 shown("{% set ns = namespace(t=[]) %}{% for a in range(999) %}{% set ns.t = [ns.t] %}{% endfor %}");
               }),

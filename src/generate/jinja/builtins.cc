@@ -7,6 +7,7 @@
 #include <ctime>
 
 #include "base/error.h"
+#include "base/stop.h"
 #include "base/text.h"
 #include "base/utf8.h"
 
@@ -95,6 +96,7 @@ Value replace(const Value& value, Args arguments, Budget& budget) {
                     to = text_argument(arguments, 1, "new", "replace");
   int64_t most = integer_argument(arguments, 2, "count", -1);
   if (from.empty()) fail("replace: the text to replace is empty");
+  budget.search(text, from);
   std::string out;
   size_t at = 0;
   for (size_t next; most != 0 && (next = text.find(from, at)) != std::string::npos; --most) {
@@ -141,8 +143,9 @@ template <bool kFromRight>
 Value split(const Value& value, Args arguments, Budget& budget) {
   const std::string& text = text_of(value, "split");
   budget.step(std::ssize(text));
-  return Value::list(
-      split_text(text, arguments.find(0, "sep"), integer_argument(arguments, 1, "maxsplit", -1), kFromRight));
+  const Value* sign = arguments.find(0, "sep");
+  if (sign && sign->text()) budget.search(text, *sign->text());
+  return Value::list(split_text(text, sign, integer_argument(arguments, 1, "maxsplit", -1), kFromRight));
 }
 
 Value split_lines(const Value& value, Args, Budget& budget) {
@@ -179,15 +182,17 @@ Value without_affix(const Value& value, Args arguments, Budget&) {
   return text.starts_with(affix) ? text.substr(affix.size()) : text;
 }
 
-Value find_text(const Value& value, Args arguments, Budget&) {
-  const std::string& text = text_of(value, "find");
-  const size_t at = text.find(text_argument(arguments, 0, "sub", "find"));
+Value find_text(const Value& value, Args arguments, Budget& budget) {
+  const std::string &text = text_of(value, "find"), part = text_argument(arguments, 0, "sub", "find");
+  budget.search(text, part);
+  const size_t at = text.find(part);
   return at == std::string::npos ? int64_t{-1} : length_of(text.substr(0, at));
 }
 
-Value count_text(const Value& value, Args arguments, Budget&) {
+Value count_text(const Value& value, Args arguments, Budget& budget) {
   const std::string &text = text_of(value, "count"), part = text_argument(arguments, 0, "sub", "count");
   if (part.empty()) return length_of(text) + 1;
+  budget.search(text, part);
   int64_t count = 0;
   for (size_t at = 0; (at = text.find(part, at)) != std::string::npos; at += part.size()) ++count;
   return count;
@@ -504,7 +509,7 @@ constexpr BuiltinDef kTests[] = {
     {"float", [](const Value& v, Args, Budget&) -> Value { return v.get<double>() != nullptr; }},
     {"ge", [](const Value& v, Args a, Budget&) -> Value { return !less(v, other(a)); }},
     {"gt", [](const Value& v, Args a, Budget&) -> Value { return less(other(a), v); }},
-    {"in", [](const Value& v, Args a, Budget&) -> Value { return contains(other(a), v); }},
+    {"in", [](const Value& v, Args a, Budget& b) -> Value { return contains(other(a), v, b); }},
     {"integer", [](const Value& v, Args, Budget&) -> Value { return v.get<int64_t>() != nullptr; }},
     {"iterable",
      [](const Value& v, Args, Budget&) -> Value { return v.text() || v.items() || v.object() || v.undefined(); }},
@@ -599,7 +604,13 @@ std::string time_text(const std::string& format, int64_t now) {
 }  // namespace
 
 void Budget::step(int64_t n) {
+  check_stop();
   if ((steps -= n) < 0) fail("the template takes too long: more than 2,000,000 steps");
+}
+
+void Budget::search(const std::string& text, const std::string& part) {
+  constexpr double kCompared = 4096;  // bytes in a step
+  step(1 + static_cast<int64_t>(static_cast<double>(text.size()) * static_cast<double>(part.size()) / kCompared));
 }
 
 void Budget::text(int64_t made) {
@@ -641,7 +652,8 @@ Value member_of(const Value& value, const std::string& name, Budget& budget) {
                                                                : nullptr;
   if (method)
     return std::make_shared<const Function>(
-        Function{name, [value, method, &budget](Args arguments) { return method->call(value, arguments, budget); }});
+        Function{name, [value, method, &budget](Args arguments) { return method->call(value, arguments, budget); },
+                 extent_of(value).depth + 1});
   if (const Undefined* undefined = value.get<Undefined>())
     fail("\"{}\" is undefined, so it has no \"{}\"", undefined->name, name);
   const Value* found = object ? object->find(name) : nullptr;
@@ -711,8 +723,12 @@ std::vector<Value> iterated(const Value& value, Budget& budget) {
   return all;
 }
 
-bool contains(const Value& all, const Value& part) {
-  if (const std::string* text = all.text()) return text->find(text_of(part, "\"in\" a string")) != std::string::npos;
+bool contains(const Value& all, const Value& part, Budget& budget) {
+  if (const std::string* text = all.text()) {
+    const std::string& wanted = text_of(part, "\"in\" a string");
+    budget.search(*text, wanted);
+    return text->find(wanted) != std::string::npos;
+  }
   if (const Items* items = all.items())
     return std::ranges::any_of(*items, [&](const Value& each) { return equal(each, part); });
   if (const Object* object = all.object()) return part.text() && object->find(*part.text());

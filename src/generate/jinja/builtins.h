@@ -13,8 +13,9 @@ namespace hone::jinja {
 struct Budget {
   int64_t steps = 2'000'000;
   int64_t bytes = int64_t{64} << 20;
-  void step(int64_t n = 1);  // Error when it is spent
-  void text(int64_t bytes);  // likewise; before the text is made
+  void step(int64_t n = 1);                                       // Error when it is spent
+  void text(int64_t bytes);                                       // likewise; before the text is made
+  void search(const std::string& text, const std::string& part);  // steps of looking for it, at worst
 };
 
 using Builtin = Value (*)(const Value& value, const Arguments& arguments, Budget& budget);
@@ -39,6 +40,6 @@ Value slice_of(const Value& value, const Value* begin, const Value* end, const V
 // What a loop goes through: items of a list, characters of a string, names of an object, nothing of what is undefined.
 std::vector<Value> iterated(const Value& value, Budget& budget);
 
-bool contains(const Value& all, const Value& part);
+bool contains(const Value& all, const Value& part, Budget& budget);
 
 }  // namespace hone::jinja
