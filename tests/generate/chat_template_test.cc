@@ -43,6 +43,14 @@ TEST(ChatTemplate, ExpressionsAndWhiteSpaceAreThoseOfJinja) {
   }
 }
 
+TEST(ChatTemplate, TextsArePartedAsPythonPartsThem) {
+  EXPECT_EQ(shown("{{ '  a b  c '.split(none, 1) }}"), "['a', 'b  c ']");
+  EXPECT_EQ(shown("{{ ' a b  c '.rsplit(none, 1) }}"), "[' a b', 'c']");
+  EXPECT_EQ(shown("{{ '  a b '.split() }}{{ '  a b '.rsplit() }}"), "['a', 'b']['a', 'b']");
+  EXPECT_EQ(shown("{{ '  a b '.split(none, 0) }}{{ '  a b '.rsplit(none, 0) }}"), "['a b ']['  a b']");
+  EXPECT_EQ(shown("{{ ' '.split() }}{{ ''.rsplit() }}"), "[][]");
+}
+
 TEST(ChatTemplate, UnknownConstructsAreNamedWithTheirLine) {
   EXPECT_EQ(
       error_of([] { shown("\n{% include 'x' %}"); }),

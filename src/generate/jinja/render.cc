@@ -4,7 +4,9 @@
 #include <map>
 
 #include "base/error.h"
+#include "generate/jinja/access.h"
 #include "generate/jinja/builtins.h"
+#include "generate/jinja/globals.h"
 
 namespace hone::jinja {
 namespace {
