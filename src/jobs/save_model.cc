@@ -82,11 +82,6 @@ void add_check(Record& record, const std::string& path, const SavedModel& saved)
   record.findings.insert(record.findings.end(), saved.notes.begin(), saved.notes.end());
 }
 
-SavedModel save_with_files(const std::string& path, const Graph& graph, const std::map<std::string, std::string>& files,
-                           const ExportOptions& options) {
-  return save_by(exporter_for(path), path, graph, files, options);
-}
-
 SavedModel save_as_artefact(const std::string& path, const Graph& graph,
                             const std::map<std::string, std::string>& files) {
   return save_by(exporter_called("package"), path, graph, files, {});

@@ -41,9 +41,6 @@ std::string size_finding(const std::string& path, const SavedModel& saved, const
 // Adds the check and the notes to the record's findings.
 void add_check(Record& record, const std::string& path, const SavedModel& saved);
 
-// By the exporter of the name's ending, with these files and whatever the source was.
-SavedModel save_with_files(const std::string& path, const Graph& graph, const std::map<std::string, std::string>& files,
-                           const ExportOptions& options = {});
 SavedModel save_as_artefact(const std::string& path, const Graph& graph,
                             const std::map<std::string, std::string>& files);
 SavedModel save_as_onnx(const std::string& path, const Graph& graph, const OnnxExportOptions& options = {});

@@ -63,7 +63,6 @@ class TrialLife {
   // What lives begin with a part of, from now on.
   void set_supernet(std::shared_ptr<const Supernet> supernet) { supernet_ = std::move(supernet); }
 
-  bool has_data() const { return data_ != nullptr; }
   std::string data_title() const { return data_ ? data_->title : ""; }
   std::string data_sha256() const { return data_ ? data_->sha256 : ""; }
   // What the figure stands for: a metric's name, of loss too; empty for what is none.
