@@ -85,13 +85,13 @@ const ExchangeApi* exchange_of(nb::handle array) {
 
 bool is_torch(nb::handle array) { return nb::hasattr(array, "is_neg"); }
 
+bool is_true(const nb::object& flag) { return flag.is(Py_True); }
+
 // What torch hides behind a tensor that looks like any other.
 void check_torch(nb::handle array, const std::string& what) {
-  if (nb::cast<bool>(array.attr("is_meta"))) throw Error(what + ": a tensor on torch's meta device has no elements");
-  if (nb::cast<bool>(array.attr("is_neg")()) || nb::cast<bool>(array.attr("is_conj")()))
+  if (is_true(array.attr("is_meta"))) throw Error(what + ": a tensor on torch's meta device has no elements");
+  if (is_true(array.attr("is_neg")()) || is_true(array.attr("is_conj")()))
     throw Error(what + ": a lazily negated or conjugated tensor of torch; give x.resolve_neg() or x.resolve_conj()");
-  if (!nb::cast<std::string>(nb::str(array.attr("layout"))).ends_with("strided"))
-    throw Error(what + ": a sparse tensor of torch; give x.to_dense()");
 }
 
 Tensor of_capsule(nb::handle array, const std::string& what) {
@@ -115,14 +115,17 @@ Tensor of_capsule(nb::handle array, const std::string& what) {
   throw Error(what + ": its __dlpack__() gave no capsule of DLPack");
 }
 
-Tensor of_exchange(const ExchangeApi& api, nb::handle array) {
+Tensor of_exchange(const ExchangeApi& api, nb::handle array, const std::string& what) {
   DLManagedTensorVersioned* given = nullptr;
-  if (api.managed_from_object(array.ptr(), &given) != 0) nb::raise_python_error();
+  if (api.managed_from_object(array.ptr(), &given) != 0) {
+    const nb::python_error refused;
+    throw Error(what + ": its library gives no array of it: " + refused.what());
+  }
   try {
     return Tensor::from_dlpack(given);
-  } catch (...) {
+  } catch (const Error& error) {
     given->deleter(given);
-    throw;
+    throw Error(what + ": " + error.what());
   }
 }
 
@@ -131,7 +134,7 @@ Tensor tensor_as_it_is(nb::handle array, const std::string& what) {
   if (PyObject_CheckBuffer(array.ptr())) return tensor_of_buffer(array, what);
   if (const ExchangeApi* api = exchange_of(array)) {
     if (is_torch(array)) check_torch(array, what);
-    return of_exchange(*api, array);
+    return of_exchange(*api, array, what);
   }
   if (nb::hasattr(array, "__dlpack__")) return of_capsule(array, what);
   if (nb::hasattr(array, "__array__")) return tensor_of_buffer(array.attr("__array__")(), what);
