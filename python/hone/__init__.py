@@ -9,7 +9,7 @@
 Nothing here prints, ends the process, or loads NumPy or torch before an array of theirs is used.
 """
 
-from hone import _results, _tasks, typing
+from hone import _pickling, _results, _tasks, typing
 from hone._format import Format
 from hone._hone import (
     Cancelled,

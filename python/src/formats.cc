@@ -1,6 +1,10 @@
 // hone.Format: number formats, with what packing and rounding by them gives.
 #include <hone/formats.h>
 
+#include <memory>
+
+#include <memory>
+
 #include "arrays.h"
 #include "bind.h"
 #include "calls.h"
@@ -13,6 +17,21 @@ Tensor values_of(nb::handle array) {
   Tensor tensor = tensor_of(array, "x");
   const bool is_list = PyList_Check(array.ptr()) || PyTuple_Check(array.ptr()) || PyLong_Check(array.ptr());
   return is_list && tensor.dtype() != DType::f32 ? tensor.converted(DType::f32) : tensor;
+}
+
+// The bytes of an array, of any element type, where they lie in order; an absent one has none.
+Tensor plane_of(nb::handle array, const std::string& what) {
+  if (array.is_none()) return Tensor(DType::u8, {0});
+  const auto owner = std::make_shared<const Tensor>(tensor_of(array, what).contiguous());
+  return Tensor::of_read_only_memory(DType::u8, {owner->bytes()}, owner->data(), owner);
+}
+
+Tensor packed_of_arrays(const std::string& format, std::vector<int64_t> shape, ArrayLike codes, ArrayLike scales,
+                        ArrayLike zero_points, ArrayLike global) {
+  const PackedPlanes planes{plane_of(codes.array, "codes"), plane_of(scales.array, "scales"),
+                            plane_of(zero_points.array, "zero_points"), plane_of(global.array, "global_")};
+  const Call call;
+  return packed_of_planes(format, std::move(shape), planes);
 }
 
 }  // namespace
@@ -63,19 +82,8 @@ void bind_formats(nb::module_& m) {
         return named;
       },
       nb::arg("packed"), nb::sig("def _planes(packed: Tensor) -> dict[str, Tensor]"));
-  m.def(
-      "_packed_of_planes",
-      [](const std::string& format, std::vector<int64_t> shape, ArrayLike codes, ArrayLike scales,
-         ArrayLike zero_points, ArrayLike global) {
-        const auto plane = [](ArrayLike a, const char* name) {
-          return a.array.is_none() ? Tensor(DType::u8, {0}) : tensor_of(a.array, name);
-        };
-        return packed_of_planes(format, std::move(shape),
-                                {plane(codes, "codes"), plane(scales, "scales"), plane(zero_points, "zero_points"),
-                                 plane(global, "global")});
-      },
-      nb::arg("format"), nb::arg("shape"), nb::arg("codes"), nb::arg("scales").none(), nb::arg("zero_points").none(),
-      nb::arg("global_").none());
+  m.def("_packed_of_planes", packed_of_arrays, nb::arg("format"), nb::arg("shape"), nb::arg("codes"),
+        nb::arg("scales").none(), nb::arg("zero_points").none(), nb::arg("global_").none());
 }
 
 }  // namespace hone::python

@@ -19,6 +19,23 @@ SavedModel saved(const Model& model, const std::string& path) {
   return model.save(path);
 }
 
+using Self = nb::handle_t<Model>;
+
+// A run of the session that the model's first call made.
+nb::object call(Self self, const nb::args& arrays, const nb::kwargs& named) {
+  nb::object session = nb::getattr(self, "_session", nb::none());
+  if (session.is_none()) {
+    session = nb::module_::import_("hone._tasks").attr("compile")(self);
+    nb::setattr(self, "_session", session);
+  }
+  return session(*arrays, **named);
+}
+
+void set_graph(Self self, Graph graph) {
+  nb::cast<Model&>(self).set_graph(std::move(graph));
+  nb::setattr(self, "_session", nb::none());
+}
+
 std::string repr(const Model& model) {
   const Graph graph = model.graph();
   return "<hone.Model " + (model.name().empty() ? graph.name() : model.name()) + ": " +
@@ -46,9 +63,8 @@ void bind_model(nb::module_& m) {
             return nb::bytes(content.data(), content.size());
           },
           nb::arg("name"), "The content of what rides along.")
-      .def_prop_rw(
-          "graph", &Model::graph, [](Model& model, Graph graph) { model.set_graph(std::move(graph)); },
-          "A copy of its graph. Changes of it are brought in by setting it.")
+      .def_prop_rw("graph", &Model::graph, set_graph,
+                   "A copy of its graph. Changes of it are brought in by setting it.")
       .def_prop_ro("has_tokenizer", &Model::has_tokenizer, "Whether a vocabulary rides along.")
       .def_prop_ro("tokenizer", &Model::tokenizer, "Error where no vocabulary rides along.")
       .def_prop_ro("max_tokens", &Model::max_tokens, "That the model takes of a text; 0: not known.")
@@ -57,6 +73,13 @@ void bind_model(nb::module_& m) {
       .def("save", saved, nb::arg("path"),
            "Writes one file, by the path's ending: \".safetensors\" with all that rides along, or \".onnx\". It is "
            "opened again and compared before it is put in its place.")
+      .def("__call__", call,
+           nb::sig("def __call__(self, *inputs: hone.typing.ArrayLike, **named: hone.typing.ArrayLike) -> "
+                   "hone._outputs.Outputs"),
+           "One run of the model as compile() makes it ready, once: inputs in order, or by name.")
+      .def("__copy__", [](const Model& model) { return model; })
+      .def(
+          "__deepcopy__", [](const Model& model, nb::handle) { return model; }, nb::arg("memo"))
       .def("__str__", [](const Model& model) { return model.graph().text(); })
       .def("__repr__", repr);
   m.def(

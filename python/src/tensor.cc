@@ -55,10 +55,16 @@ nb::object to_list(const Tensor& tensor) {
   return listed(flat, tensor.shape(), 0, next);
 }
 
+Tensor of_bytes(const std::string& dtype, std::vector<int64_t> shape, const nb::bytes& elements) {
+  return Tensor::copy_of(dtype_named(dtype), std::move(shape),
+                         {static_cast<const std::byte*>(elements.data()), elements.size()});
+}
+
 }  // namespace
 
 void bind_tensor(nb::module_& m) {
   bind_buffer(m);
+  m.def("_tensor_of_bytes", of_bytes, nb::arg("dtype"), nb::arg("shape"), nb::arg("elements"));
   nb::class_<Tensor>(m, "Tensor", nb::type_slots(tensor_slots),
                      "Elements of one type or number format. Made of an array, it reads that array's memory where it "
                      "lies. NumPy and torch read it likewise, by the buffer protocol and by DLPack.")
