@@ -10,15 +10,11 @@ Nothing here prints, ends the process, or loads NumPy or torch before an array o
 """
 
 from hone import _pickling, _results, _tasks, typing
+from hone._errors import Cancelled, Error, FormatError, InternalError, MemoryError
 from hone._format import Format
 from hone._hone import (
-    Cancelled,
     Context,
-    Error,
-    FormatError,
     Graph,
-    InternalError,
-    MemoryError,
     Model,
     Node,
     Session,

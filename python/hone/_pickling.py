@@ -25,11 +25,11 @@ def _packed(format: str, shape: tuple[int, ...], planes: dict[str, bytes]) -> Te
 
 def _reduce_tensor(tensor: Tensor) -> tuple[Any, ...]:
     if tensor.is_packed:
-        planes = {name: bytes(memoryview(plane)) for name, plane in _hone._planes(tensor).items()}
+        planes = {name: plane.tobytes() for name, plane in _hone._planes(tensor).items()}
         return _packed, (tensor.format, tensor.shape, planes)
     if tensor.dtype == "string":
         return _texts, (tensor.shape, tensor.reshape([tensor.size]).tolist())
-    return _tensor, (tensor.dtype, tensor.shape, bytes(memoryview(tensor.contiguous())))
+    return _tensor, (tensor.dtype, tensor.shape, tensor.tobytes())
 
 
 def _model(content: bytes) -> Model:

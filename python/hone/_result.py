@@ -4,20 +4,20 @@ from html import escape
 from typing import Any
 
 
-def to_dict(self: Any) -> dict[str, Any]:
+def to_dict(result: Any) -> dict[str, Any]:
     """The attributes by name; those that are results are dicts, too. Models stay models."""
-    return {name: _plain(getattr(self, name)) for name in self.__match_args__}
+    return {name: _plain(getattr(result, name)) for name in result.__match_args__}
 
 
-def __repr__(self: Any) -> str:
-    parts = (f"{name}={_short(getattr(self, name))}" for name in self.__match_args__)
-    return f"hone.{type(self).__name__}({', '.join(parts)})"
+def text(result: Any) -> str:
+    parts = (f"{name}={_short(getattr(result, name))}" for name in result.__match_args__)
+    return f"hone.{type(result).__name__}({', '.join(parts)})"
 
 
-def _repr_html_(self: Any) -> str:
+def html(result: Any) -> str:
     single, tables = [], []
-    for name in self.__match_args__:
-        value = getattr(self, name)
+    for name in result.__match_args__:
+        value = getattr(result, name)
         if isinstance(value, list) and value and hasattr(value[0], "__match_args__"):
             tables.append(_table(name, value))
         else:

@@ -290,6 +290,7 @@ void bind_graph(nb::module_& m) {
             return Graph::parse(text, constants_of(constants));
           },
           nb::arg("text"), nb::arg("constants") = nb::dict(),
+          nb::sig("def parse(text: str, constants: dict[str, hone.typing.ArrayLike] = {}) -> Graph"),
           "A graph of its text; arrays for constants that the text only names. Error with line and column.")
       .def("text", &Graph::text, "The graph as text, which parse() reads.")
       .def_prop_ro("name", &Graph::name, "Its name in the text.")

@@ -12,6 +12,8 @@ namespace nb = nanobind;
 
 namespace hone::python {
 
+using OptionDict = nb::typed<nb::dict, nb::str, nb::any>;
+
 // The struct with what is given by name; None is as if it were not given. Throws TypeError that names the option.
 template <class Options>
 Options options_of(const nb::dict& given);

@@ -31,7 +31,7 @@ Runner runner_of(Session session) {
 }
 
 template <class Source>
-Runner compiled(const Source& source, const nb::dict& options) {
+Runner compiled(const Source& source, const OptionDict& options) {
   const auto made = options_of<SessionOptions>(options);
   const Call call;
   return runner_of(Session(source, made));

@@ -29,6 +29,11 @@ struct type_caster<hone::OperandCount> : text_caster<hone::OperandCount> {};
 
 namespace hone::python {
 
+// Texts and tables of all of them, by hone/_result.py.
+nb::str text_of(nb::handle result);
+nb::str html_of(nb::handle result);
+nb::typed<nb::dict, nb::str, nb::any> dict_of(nb::handle result);
+
 template <class Struct>
 nb::class_<Struct> add_struct(nb::module_& m, const char* name, const char* doc,
                               std::initializer_list<const char*> members) {
@@ -36,8 +41,9 @@ nb::class_<Struct> add_struct(nb::module_& m, const char* name, const char* doc,
   nb::list names;
   for (const char* member : members) names.append(member);
   made.attr("__match_args__") = nb::tuple(names);
-  const nb::module_ shared = nb::module_::import_("hone._result");
-  for (const char* method : {"__repr__", "_repr_html_", "to_dict"}) made.attr(method) = shared.attr(method);
+  made.def("__repr__", text_of);
+  made.def("_repr_html_", html_of, "What notebooks show: a table.");
+  made.def("to_dict", dict_of, "The attributes by name; those that are results are dicts, too. Models stay models.");
   return made;
 }
 

@@ -12,7 +12,7 @@ template <class Result, class Value, class Options>
 void add_task(nb::module_& m, const char* name, Result (*function)(const Value&, const Options&, const Task&)) {
   m.def(
       name,
-      [function](const Value& value, const nb::dict& options, const nb::object& progress, const nb::object& warning) {
+      [function](const Value& value, const OptionDict& options, const nb::object& progress, const nb::object& warning) {
         const auto given = options_of<Options>(options);
         const Task task = task_of(progress, warning);
         const Call call;

@@ -55,6 +55,11 @@ nb::object to_list(const Tensor& tensor) {
   return listed(flat, tensor.shape(), 0, next);
 }
 
+nb::bytes to_bytes(const Tensor& tensor) {
+  const Tensor rows = tensor.contiguous();
+  return nb::bytes(rows.data(), static_cast<size_t>(rows.bytes()));
+}
+
 Tensor of_bytes(const std::string& dtype, std::vector<int64_t> shape, const nb::bytes& elements) {
   return Tensor::copy_of(dtype_named(dtype), std::move(shape),
                          {static_cast<const std::byte*>(elements.data()), elements.size()});
@@ -81,9 +86,11 @@ void bind_tensor(nb::module_& m) {
           "dtype", [](const Tensor& t) { return std::string(to_string(t.dtype())); },
           "\"f32\"; what reading an element gives.")
       .def_prop_ro(
-          "shape", [](const Tensor& t) { return nb::tuple(nb::cast(t.shape())); }, "Sizes, in elements.")
+          "shape", [](const Tensor& t) { return nb::tuple(nb::cast(t.shape())); },
+          nb::sig("def shape(self) -> tuple[int, ...]"), "Sizes, in elements.")
       .def_prop_ro(
-          "strides", [](const Tensor& t) { return nb::tuple(nb::cast(t.strides())); }, "In elements.")
+          "strides", [](const Tensor& t) { return nb::tuple(nb::cast(t.strides())); },
+          nb::sig("def strides(self) -> tuple[int, ...]"), "In elements.")
       .def_prop_ro("type", &Tensor::type, "\"f32[2,384]\", \"mxint8[30522,384]\".")
       .def_prop_ro("format", &Tensor::format, "The number format of packed elements; else empty.")
       .def_prop_ro("is_packed", &Tensor::is_packed, "In a number format, such as mxint8.")
@@ -96,6 +103,7 @@ void bind_tensor(nb::module_& m) {
           "Each element rounded to the nearest of that type.")
       .def("reshape", &Tensor::reshaped, nb::arg("shape"), "The same elements in another shape.")
       .def("contiguous", &Tensor::contiguous, "Itself, or a copy in row-major order.")
+      .def("tobytes", to_bytes, "Elements in row-major order.")
       .def("tolist", to_list, "Elements as numbers or texts, in lists.")
       .def(
           "numpy",
