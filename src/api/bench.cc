@@ -35,8 +35,8 @@ TimedModel described(const hone::TimedModel& model) {
 
 BenchResult bench(const std::vector<Model>& models, const BenchOptions& options, const Task& task) {
   return guarded([&] {
-    const auto flags = options_of<hone::BenchOptions>(given(options));
-    const hone::BenchResult found = hone::bench(engine(models), flags, context_of(task));
+    const std::vector<hone::Model> all = engine(models);
+    const hone::BenchResult found = hone::bench(all, options_of<hone::BenchOptions>(given(options)), context_of(task));
     BenchResult result;
     for (const hone::TimedModel& model : found.models) result.models.push_back(described(model));
     if (found.quality) result.evaluation = wrapped(*found.quality);

@@ -19,9 +19,9 @@ Figure described(const hone::Figure& figure) {
 
 }  // namespace
 
-std::vector<LoadedModel> engine(const std::vector<Model>& models) {
+std::vector<hone::Model> engine(const std::vector<Model>& models) {
   if (models.empty()) fail("no model is given; at least one is needed");
-  std::vector<LoadedModel> all;
+  std::vector<hone::Model> all;
   for (const Model& model : models) all.push_back(engine(model));
   return all;
 }
@@ -40,8 +40,8 @@ EvaluateResult wrapped(const QualityComparison& comparison) {
 
 EvaluateResult evaluate(const std::vector<Model>& models, const EvaluateOptions& options, const Task& task) {
   return guarded([&] {
-    const auto flags = options_of<hone::EvaluateOptions>(given(options));
-    return wrapped(hone::evaluate(engine(models), flags, context_of(task)));
+    const std::vector<hone::Model> all = engine(models);
+    return wrapped(hone::evaluate(all, options_of<hone::EvaluateOptions>(given(options)), context_of(task)));
   });
 }
 

@@ -9,7 +9,7 @@
 namespace hone::api {
 
 // Throws Error where there is none.
-std::vector<LoadedModel> engine(const std::vector<Model>& models);
+std::vector<hone::Model> engine(const std::vector<Model>& models);
 
 inline Interval wrapped(const hone::Interval& interval) { return {interval.low, interval.high}; }
 inline std::optional<Interval> wrapped(const std::optional<hone::Interval>& interval) {
