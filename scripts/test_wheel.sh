@@ -12,6 +12,6 @@ rm -rf "$environment"
 size=$(stat -c %s "$wheel")
 [ "$size" -le $((25 << 20)) ] || { echo "test_wheel.sh: $wheel has $size bytes; 25 MiB are the limit" >&2; exit 1; }
 output=$(cd tests/python && PYTHONDONTWRITEBYTECODE=1 "../../$environment/bin/python" -m unittest \
-  test_formats test_graph test_process test_session test_tasks test_tensor test_startup 2>&1) || { echo "$output"; exit 1; }
+  test_docs test_formats test_graph test_process test_session test_tasks test_tensor test_startup 2>&1) || { echo "$output"; exit 1; }
 if grep "nanobind: leaked" <<<"$output"; then exit 1; fi
 echo "test_wheel.sh: $wheel is right ($((size >> 20)) MiB)"

@@ -1148,7 +1148,7 @@ class Graph:
         """An empty graph."""
 
     @staticmethod
-    def parse(text: str, constants: dict[str, hone.typing.ArrayLike] = {}) -> Graph:
+    def parse(text: str, constants: Mapping[str, hone.typing.ArrayLike] = {}) -> Graph:
         """
         A graph of its text; arrays for constants that the text only names. Error with line and column.
         """
@@ -1176,7 +1176,7 @@ class Graph:
         An array, which is read where it lies and must not change; without a label, a literal.
         """
 
-    def add_node(self, op: str, operands: Sequence[Value | None], attributes: dict[str, object] = {}, name: str = '', bodies: list[Graph] = []) -> tuple[Value, ...]:
+    def add_node(self, op: str, operands: Sequence[Value | None], attributes: Mapping[str, object] = {}, name: str = '', bodies: list[Graph] = []) -> tuple[Value, ...]:
         """
         A node of any operation, at the end: its results, whose types the operation's rule gives. Attributes that are None are left out.
         """
@@ -1226,7 +1226,7 @@ class Graph:
     def metadata(self) -> dict[str, str]:
         """Texts that travel with the model; a copy."""
 
-    def set_outputs(self, outputs: dict[str, Value]) -> None:
+    def set_outputs(self, outputs: Mapping[str, Value]) -> None:
         """Other outputs by their labels; updates stay."""
 
     def set_metadata(self, key: str, text: str) -> None:
@@ -1470,10 +1470,7 @@ def info(model: Model, sizes: Mapping[str, int] = {}) -> ModelInfo:
 def list_importers() -> list[ImporterInfo]:
     """What opens files, in the order of their names."""
 
-def load(path: str, format: str = '', inputs: Sequence[str] = []) -> Model:
-    """
-    A Hugging Face folder, an ONNX file, a GGUF file or a file that hone wrote. `format` is the name of an importer; `inputs` are what the graph takes, where the files leave it open.
-    """
+def _load(path: str, format: str, inputs: Sequence[str]) -> Model: ...
 
 class Tokenizer:
     """Texts to the ids of tokens, and back."""
@@ -1518,7 +1515,7 @@ class Session:
     def outputs(self) -> list[Port]:
         """What each run gives."""
 
-    def run(self, inputs: dict[str, hone.typing.ArrayLike], context: Context | None = None, outputs: dict[str, hone.typing.ArrayLike] | None = None) -> hone._outputs.Outputs:
+    def run(self, inputs: Mapping[str, hone.typing.ArrayLike], context: Context | None = None, outputs: Mapping[str, hone.typing.ArrayLike] | None = None) -> hone._outputs.Outputs:
         """
         One run: arrays by name in, arrays of the same library out, none copied. `outputs` are arrays that results are written into. Error that names the input for a missing, unknown or unfitting one.
         """
@@ -1536,7 +1533,7 @@ class Session:
     def parameter(self, name: str) -> Tensor:
         """The value of a parameter."""
 
-    def set_parameters(self, values: dict[str, hone.typing.ArrayLike]) -> None:
+    def set_parameters(self, values: Mapping[str, hone.typing.ArrayLike]) -> None:
         """
         New values by name. Error, and no change, for unknown names and other types.
         """

@@ -38,7 +38,7 @@ def _model(content: bytes) -> Model:
         path = os.path.join(folder, "model.safetensors")
         with open(path, "wb") as file:
             file.write(content)
-        return _hone.load(path)
+        return _hone._load(path, "", [])
 
 
 def _graph(content: bytes) -> Graph:

@@ -184,6 +184,11 @@ Tensor tensor_of(nb::handle array, const std::string& what, std::optional<DType>
   return dtype && *dtype != tensor.dtype() ? tensor.converted(*dtype) : tensor;
 }
 
+nb::dict named(nb::handle mapping) {
+  if (PyDict_Check(mapping.ptr())) return nb::borrow<nb::dict>(mapping);
+  return nb::borrow<nb::dict>(nb::handle(reinterpret_cast<PyObject*>(&PyDict_Type))(mapping));
+}
+
 nb::object array_of(Tensor tensor, ArrayKind kind) {
   if (kind == ArrayKind::hone || tensor.is_packed()) return nb::cast(std::move(tensor));
   if (kind == ArrayKind::torch && tensor.dtype() != DType::string) return torch_array_of(std::move(tensor));
