@@ -52,8 +52,12 @@ python: test-deps build/release/CMakeCache.txt
 	test -d build/release/python || cmake --preset release
 	cmake --build --preset release -j $(jobs) --target _hone
 
+# Libraries that not every system has go into the wheel, whose name says which systems it runs on.
 wheel: test-deps
-	build/venv-test/bin/python -m pip wheel python --no-build-isolation --no-deps --disable-pip-version-check -w build/wheel -C build-dir=build/wheel/build
+	@scripts/deps.sh wheel
+	rm -rf build/wheel/raw && mkdir -p build/wheel/raw
+	build/venv-test/bin/python -m pip wheel python --no-build-isolation --no-deps --disable-pip-version-check -w build/wheel/raw -C build-dir=build/wheel/build
+	PATH=$(CURDIR)/build/venv-test/bin:$$PATH auditwheel repair build/wheel/raw/*.whl -w build/wheel
 	scripts/test_wheel.sh build/wheel/hone_compress-*.whl
 
 docs: build

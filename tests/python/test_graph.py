@@ -133,6 +133,28 @@ class Changing(unittest.TestCase):
         with self.assertRaises(hone.Error):
             graph.after_passes(["fold_constant"])
 
+    def test_passes_of_ones_own(self):
+        graph, seen = two_layers(), []
+
+        def without_relu(changed):
+            for node in changed.nodes:
+                if node.op == "relu":
+                    node.results[0].replace_by(node.operands[0])
+                    node.erase()
+            return changed
+
+        made = hone.run_passes(
+            graph, ["fold_constants", without_relu], after=lambda name, g: seen.append((name, len(g.nodes)))
+        )
+        self.assertEqual(seen, [("fold_constants", 3), ("without_relu", 2)])
+        self.assertEqual((len(made.nodes), len(graph.nodes)), (2, 3))
+        for bad, words in ((lambda g: None, "NoneType"), (lambda g: g.nodes[0].erase(), "used by")):
+            with self.assertRaisesRegex((TypeError, hone.Error), words) as caught:
+                hone.run_passes(graph, [bad])
+            self.assertEqual(caught.exception.__notes__, ["in the pass <lambda>"])
+        with self.assertRaises(hone.Error):
+            hone.run_passes(graph, ["no_such_pass"])
+
     def test_sizes_in_place_of_symbols(self):
         graph = two_layers().with_sizes({"B": 5})
         self.assertEqual(graph.inputs[0].type, "f32[5,64]")
