@@ -19,7 +19,7 @@ cat >"$folder/$name/run" <<'RUN'
 cd "$(dirname "$0")" && LD_LIBRARY_PATH=$PWD/lib${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH} exec python3 cuda.py bin/hone bin/test_conformance "$@"
 RUN
 chmod +x "$folder/$name/run"
-tar -C "$folder" -cf - "$name" | xz -T0 -6 >"build/$name.tar.xz"
+python3 -c 'import shutil, sys; shutil.make_archive(*sys.argv[1:])' "build/$name" xztar "$folder" "$name"
 bytes=$(stat -c %s "build/$name.tar.xz")
-echo "build/$name.tar.xz: $((bytes / 1000000)) MB, for glibc $(ldd --version | sed -n '1s/.* //p') or newer. There: tar xf $name.tar.xz && $name/run"
+echo "build/$name.tar.xz: $((bytes / 1000000)) MB, for glibc $(ldd --version | sed -n '1s/.* //p') or newer. There: python3 -m tarfile -e $name.tar.xz && $name/run"
 [ "$bytes" -le 60000000 ] || { echo "cuda_bundle.sh: larger than 60 MB" >&2 && exit 1; }
