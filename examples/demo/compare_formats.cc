@@ -9,7 +9,9 @@
 #include "base/hash.h"
 #include "examples/demo/neighbours.h"
 #include "jobs/probe_rounds.h"
+#include "jobs/probe_rounds_view.h"
 #include "jobs/quantize_model.h"
+#include "jobs/save_model.h"
 #include "jobs/sentences.h"
 #include "measure/claim.h"
 #include "measure/environment.h"
@@ -45,7 +47,7 @@ void open_encoder(const CompareFormatsOptions& options, Candidate& c) {
   c.encoder = std::make_unique<SentenceEncoder>(load_model(c.file), session_for(options, c.run));
 }
 
-Candidate write_and_open(const CompareFormatsOptions& options, const LoadedModel& model, const FormatRun& run) {
+Candidate write_and_open(const CompareFormatsOptions& options, const Model& model, const FormatRun& run) {
   Candidate c;
   c.run = run;
   c.file = fmt::format("{}/{}.{}.safetensors", options.folder, model.name, run.format);
@@ -77,9 +79,11 @@ void probe_processes(const CompareFormatsOptions& options, std::vector<Candidate
                       .given = {},
                       .shapes = ShapeOptions(),
                       .session = session_for(options, c.run)});
-  std::vector<ProbeRounds> rounds = probe_in_turn(
-      probes,
-      {.program = options.program, .rounds = kProbeRounds, .seconds = options.seconds, .progress = options.progress});
+  const TaskContext context{.progress = options.progress, .new_process = [&](const ProbeOptions& probe) {
+                              return probe_in_new_process(options.program, probe);
+                            }};
+  std::vector<ProbeRounds> rounds =
+      probe_in_turn(probes, {.rounds = kProbeRounds, .seconds = options.seconds}, context);
   for (size_t i = 0; i < candidates.size(); ++i) candidates[i].probes = std::move(rounds[i]);
 }
 
@@ -225,7 +229,7 @@ std::vector<std::string> findings(const CompareFormatsOptions& options, const st
 Record compare_formats(const CompareFormatsOptions& options) {
   if (options.runs.empty()) fail("no formats to compare");
   std::filesystem::create_directories(options.folder);
-  const LoadedModel model = load_model(options.model);
+  const Model model = load_model(options.model);
   std::vector<Candidate> candidates;
   for (const FormatRun& run : options.runs) {
     tell(options.progress, run.format + ": writing");

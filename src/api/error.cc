@@ -1,5 +1,7 @@
 #include <hone/error.h>
 
+#include <filesystem>
+#include <new>
 #include <utility>
 
 #include "api/guarded.h"
@@ -34,6 +36,10 @@ void rethrow() {
     throw Cancelled(stopped.what());
   } catch (const Bug& bug) {
     throw InternalError(bug.what());
+  } catch (const std::filesystem::filesystem_error& error) {  // a path that the system refuses
+    throw Error(error.path1().string() + ": " + error.code().message());
+  } catch (const std::bad_alloc&) {
+    throw MemoryError("out of memory");
   }
 }
 

@@ -17,8 +17,8 @@ uint64_t Handles::add(HandleKind kind, std::shared_ptr<void> object) {
   const std::lock_guard lock(mutex_);
   if (free_.empty()) {
     if (slots_.size() >= std::numeric_limits<uint32_t>::max()) hone::fail("too many objects; hone_free() some");
-    free_.push_back(static_cast<uint32_t>(slots_.size()));
-    slots_.emplace_back();
+    slots_.emplace_back();  // first: what is free is there, also where the system has no memory for the next line
+    free_.push_back(static_cast<uint32_t>(slots_.size() - 1));
   }
   const uint32_t at = free_.back();
   free_.pop_back();

@@ -1,8 +1,7 @@
 #include "cli/flags.h"
 #include "cli/verb.h"
 #include "io/numpy.h"
-#include "jobs/formats.h"
-#include "measure/quality.h"
+#include "views/formats.h"
 
 namespace hone {
 namespace {
@@ -47,45 +46,12 @@ void write_parts(const CastVerb& verb, const CastResult& result) {
     if (!part.path.empty()) write_npy(part.path, *part.tensor);
 }
 
-KeyValues facts(const CastVerb& verb, const Tensor& input, const CastResult& result) {
-  const Quality q = compare(input.to_floats(), result.values.to_floats());
-  const NumberStyle count{NumberFormat::integer, 0};
-  const auto whole = [](int64_t n) { return number(static_cast<double>(n)); };
-  KeyValues facts{
-      .key = "cast",
-      .title = "Cast",
-      .items = {{"format", "format", to_string(parse_format(verb.format))},
-                {"elements", "elements", whole(input.elements()), "", count},
-                {"sqnr_db", "SQNR", number(q.sqnr_db), "dB", {NumberFormat::fixed, 2}},
-                {"max_abs_error", "largest error", number(q.max_abs_error), "", {NumberFormat::significant, 4}}}};
-  if (result.global_scale)
-    facts.items.push_back(
-        {"global_scale", "global scale", number(*result.global_scale), "", {NumberFormat::significant, 9}});
-  if (result.codes) {
-    facts.items.push_back({"saturated", "saturated", whole(result.counts.saturated), "", count});
-    facts.items.push_back({"flushed_to_zero", "flushed to zero", whole(result.counts.flushed_to_zero), "", count});
-  }
-  facts.items.push_back({"nan", "NaN", whole(result.counts.nan), "", count});
-  facts.items.push_back({"inf", "infinite", whole(result.counts.inf), "", count});
-  return facts;
-}
-
 int run(CastVerb& verb) {
   files_of(verb).check();
-  const Tensor input = read_npy(verb.input);
-  const CastResult result = cast_through(verb.format, input);
+  const CastResult result = cast_through(verb.format, read_npy(verb.input));
   write_parts(verb, result);
-  Record record{.title = fmt::format("{} through {}", verb.input, verb.format),
-                .command = this_command(),
-                .findings = {},
-                .sections = {{"Cast", {facts(verb, input, result)}}},
-                .machine = {},
-                .manifest = {}};
-  if (!result.codes)
-    record.findings.push_back(fmt::format("{} changes values only: it has no codes and can't be packed", verb.format));
-  if (result.lost_nan > 0)
-    record.findings.push_back(
-        fmt::format("{} has no NaN: {} of {} became 0", verb.format, result.lost_nan, result.counts.nan));
+  Record record = view_of(result, verb.input, verb.format);
+  record.command = this_command();
   verb.print(record);
   return 0;
 }

@@ -1,11 +1,12 @@
+#include "views/compile_model.h"
+
 #include "cli/flags.h"
 #include "cli/verb.h"
-#include "jobs/compile_model.h"
 
 namespace hone {
 namespace {
 
-struct CompileVerb : ModelFlags, ShapeFlags, RunFlags, ResultFlags {
+struct CompileVerb : ModelFlags, CompileOptions, ResultFlags {
   std::string output;
   static std::span<const OptionField<CompileVerb>> fields();
 };
@@ -15,8 +16,7 @@ constexpr OptionField<CompileVerb> kOutput[] = {
 
 std::span<const OptionField<CompileVerb>> CompileVerb::fields() {
   static const auto all =
-      joined_fields<CompileVerb>(ModelFlags::fields(), kOutput, ShapeFlags::fields(), RunFlags::fields(),
-                                 RunFlags::compute_fields(), ResultFlags::fields());
+      joined_fields<CompileVerb>(ModelFlags::fields(), kOutput, CompileOptions::fields(), ResultFlags::fields());
   return all;
 }
 
@@ -25,7 +25,9 @@ int run(CompileVerb& verb) {
   if (verb.model.ends_with(".safetensors")) files.replaces("--output", verb.output);
   else files.writes("--output", verb.output);
   files.check();
-  verb.print(compile_model(verb.load(), verb.session_options(), verb.shapes(), verb.output, this_command()));
+  Record record = view_of(compile_model(verb.load(), verb, verb.output));
+  record.command = this_command();
+  verb.print(record);
   return 0;
 }
 

@@ -1,56 +1,31 @@
-#include "jobs/evaluate.h"
+#include "jobs/evaluation_view.h"
 
 #include "cli/flags.h"
 #include "cli/terminal_progress.h"
 #include "cli/verb.h"
-#include "jobs/evaluation_flags.h"
 
 namespace hone {
 namespace {
 
-struct EvaluateVerb : ModelsFlags, EvaluationFlags, RunFlags, ResultFlags {
-  uint64_t seed = 1;
-  std::string answers = "by-name";
-  double least_score = AgreementOptions().least_score, least_iou = AgreementOptions().least_iou;
-  int64_t neighbours = AgreementOptions().neighbours;
+struct EvaluateVerb : ModelsFlags, EvaluateOptions, ResultFlags {
   static std::span<const OptionField<EvaluateVerb>> fields();
 };
 
-constexpr OptionField<EvaluationFlags> kData[] = {required_flag(
-    "data", "Data set to judge answers on: a file or folder", &EvaluationFlags::data, {.file = OptionFile::reads})};
-constexpr OptionField<EvaluateVerb> kOwn[] = {
-    flag("seed", "Of drawn rows and of intervals", &EvaluateVerb::seed),
-    flag("answers", "What agreement is of: classes, embeddings, boxes, or by-name: by the names of the outputs",
-         &EvaluateVerb::answers),
-    flag("least-score", "Agreement of boxes: those that count", &EvaluateVerb::least_score, {.least = 0, .most = 1}),
-    flag("least-iou", "Agreement of boxes: overlap of those that are the same", &EvaluateVerb::least_iou,
-         {.least = 0, .most = 1}),
-    flag("neighbours", "Agreement of embeddings: how many are looked at", &EvaluateVerb::neighbours,
-         {.least = 1, .most = int64_t{1} << 20})};
-
 std::span<const OptionField<EvaluateVerb>> EvaluateVerb::fields() {
-  static const auto all = joined_fields<EvaluateVerb>(
-      ModelsFlags::fields().first(2), kData, EvaluationFlags::fields(""), kOwn, ResultFlags::report_fields(),
-      RunFlags::fields(), RunFlags::trust_fields(), RunFlags::compute_fields(), ResultFlags::fields());
+  static const auto all =
+      joined_fields<EvaluateVerb>(ModelsFlags::fields().first(2), ModelsFlags::model_format_field(),
+                                  EvaluateOptions::own_fields(), ResultFlags::report_fields(), RunFlags::fields(),
+                                  RunFlags::trust_fields(), RunFlags::compute_fields(), ResultFlags::fields());
   return all;
 }
 
 int run(EvaluateVerb& verb) {
   files_of(verb).check();
   Report report(verb);
-  EvaluationOptions evaluation = verb.evaluation();
-  evaluation.data.seed = verb.seed;
-  report.finish(evaluate({.models = verb.model,
-                          .quality = {.inputs = verb.inputs,
-                                      .evaluation = evaluation,
-                                      .agreement = {.form = parse_answer_form(verb.answers),
-                                                    .least_score = verb.least_score,
-                                                    .least_iou = verb.least_iou,
-                                                    .neighbours = verb.neighbours,
-                                                    .seed = verb.seed},
-                                      .session = verb.session_options(),
-                                      .progress = terminal_progress()},
-                          .command = this_command()}));
+  const QualityOptions options = verb.quality();  // whose faults are said before models are read
+  Record record = view_of(compare_quality(verb.load(), options, {.progress = terminal_progress()}));
+  record.command = this_command();
+  report.finish(record);
   return 0;
 }
 

@@ -1,7 +1,7 @@
+#include "views/export.h"
+
 #include "cli/flags.h"
 #include "cli/verb.h"
-#include "jobs/export_folder.h"
-#include "jobs/export_model.h"
 
 namespace hone {
 namespace {
@@ -30,14 +30,13 @@ std::span<const OptionField<ExportVerb>> ExportVerb::fields() {
 
 int run(ExportVerb& verb) {
   files_of(verb).check();
-  const LoadedModel model = verb.load();
+  const Model model = verb.load();
   std::optional<int> opset;
   if (verb.opset) opset = static_cast<int>(*verb.opset);
-  verb.print(
-      verb.layout.empty()
-          ? export_model(model, verb.output, opset, this_command())
-          : export_folder(
-                model, {.path = verb.output, .layout = verb.layout, .packed = verb.packed, .command = this_command()}));
+  Record record = verb.layout.empty() ? view_of(export_model(model, verb.output, opset))
+                                      : view_of(export_folder(model, {verb.output, verb.layout, verb.packed}));
+  record.command = this_command();
+  verb.print(record);
   return 0;
 }
 

@@ -1,4 +1,5 @@
-#include "jobs/formats.h"
+#include "views/formats.h"
+
 #include "cli/flags.h"
 #include "cli/verb.h"
 
@@ -19,7 +20,7 @@ std::span<const OptionField<FormatsVerb>> FormatsVerb::fields() {
 }
 
 int run(FormatsVerb& verb) {
-  verb.print(list_formats(verb.seed));
+  verb.print(view_of(list_formats(verb.seed)));
   return 0;
 }
 

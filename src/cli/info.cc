@@ -1,4 +1,5 @@
-#include "jobs/info.h"
+#include "views/info.h"
+
 #include "cli/flags.h"
 #include "cli/verb.h"
 
@@ -13,7 +14,7 @@ struct InfoVerb : ModelFlags, ShapeFlags, ResultFlags {
 };
 
 int run(InfoVerb& verb) {
-  verb.print(info(verb.load(), verb.shapes()));
+  verb.print(view_of(info(verb.load(), verb.shapes())));
   return 0;
 }
 

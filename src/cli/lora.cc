@@ -1,9 +1,22 @@
 #include "cli/flags.h"
 #include "cli/verb.h"
-#include "jobs/adapters.h"
+#include "views/adapters.h"
 
 namespace hone {
 namespace {
+
+void print(const ResultFlags& action, Record record) {
+  record.command = this_command();
+  action.print(record);
+}
+
+// The graph of the result is written as the action's output.
+template <class Action, class Result>
+int write(const Action& action, const Model& model, const Result& result) {
+  const SavedModel saved = save_model(action.output, result.graph, model);
+  print(action, view_of(result, model, action.output, saved));
+  return 0;
+}
 
 struct InsertAction : ModelFlags, ResultFlags, LoraOptions, OutputFlags {
   static std::span<const OptionField<InsertAction>> fields() {
@@ -15,8 +28,8 @@ struct InsertAction : ModelFlags, ResultFlags, LoraOptions, OutputFlags {
 
 int insert(InsertAction& action) {
   files_of(action).check();
-  action.print(insert_adapters(action.load(), action, action.output, this_command()));
-  return 0;
+  const Model model = action.load();
+  return write(action, model, insert_adapters(model, action));
 }
 
 struct FuseAction : ModelFlags, ResultFlags, FuseLoraOptions, OutputFlags {
@@ -29,8 +42,8 @@ struct FuseAction : ModelFlags, ResultFlags, FuseLoraOptions, OutputFlags {
 
 int fuse(FuseAction& action) {
   files_of(action).check();
-  action.print(fuse_adapters(action.load(), action, action.output, this_command()));
-  return 0;
+  const Model model = action.load();
+  return write(action, model, fuse_adapters(model, action));
 }
 
 struct ExportAction : ModelFlags, ResultFlags {
@@ -50,8 +63,8 @@ std::span<const OptionField<ExportAction>> ExportAction::fields() {
 
 int give(ExportAction& action) {
   files_of(action).check();
-  action.print(
-      export_adapters(action.load(), {.folder = action.folder, .prefix = action.prefix, .command = this_command()}));
+  const Model model = action.load();
+  print(action, view_of(export_adapters(model, {.folder = action.folder, .prefix = action.prefix}), model));
   return 0;
 }
 
@@ -73,11 +86,8 @@ std::span<const OptionField<ImportAction>> ImportAction::fields() {
 
 int take(ImportAction& action) {
   files_of(action).check();
-  action.print(import_adapters(action.load(), {.folder = action.folder,
-                                               .output = action.output,
-                                               .adapters_only = action.adapters_only,
-                                               .command = this_command()}));
-  return 0;
+  const Model model = action.load();
+  return write(action, model, import_adapters(model, {.folder = action.folder, .adapters_only = action.adapters_only}));
 }
 
 constexpr Verb<InsertAction> kInsert{

@@ -1,42 +1,32 @@
-#include "jobs/memory.h"
+#include "views/memory.h"
 
 #include "cli/flags.h"
+#include "cli/new_process.h"
 #include "cli/terminal_progress.h"
 #include "cli/verb.h"
-#include "jobs/probe.h"
 
 namespace hone {
 namespace {
 
-struct MemoryVerb : ModelFlags, ShapeFlags, RunFlags, ResultFlags {
-  std::vector<std::string> to, skip;
+struct MemoryVerb : ModelFlags, MemoryOptions, ResultFlags {
   static std::span<const OptionField<MemoryVerb>> fields();
 };
 
-constexpr OptionField<MemoryVerb> kOwn[] = {
-    flag("to", "Formats, each tried on the layers alone and on layers and tables (default: mxint8,mxint4,mxfp4)",
-         &MemoryVerb::to, {.has_commas = true, .takes_several = true}),
-    flag("skip", "Regular expression on names of weights that are kept (repeatable)", &MemoryVerb::skip)};
-
 std::span<const OptionField<MemoryVerb>> MemoryVerb::fields() {
-  static const auto all = joined_fields<MemoryVerb>(ModelFlags::fields().first(2), kOwn, ResultFlags::report_fields(),
-                                                    ShapeFlags::fields(), RunFlags::fields(), RunFlags::trust_fields(),
-                                                    RunFlags::compute_fields(), ResultFlags::fields());
+  static const auto all = joined_fields<MemoryVerb>(
+      ModelFlags::fields(), MemoryOptions::own_fields(), ResultFlags::report_fields(), ShapeFlags::fields(),
+      RunFlags::fields(), RunFlags::trust_fields(), RunFlags::compute_fields(), ResultFlags::fields());
   return all;
 }
 
 int run(MemoryVerb& verb) {
   files_of(verb).check();
   Report report(verb);
-  report.finish(memory({.model = verb.model,
-                        .inputs = verb.inputs,
-                        .to = verb.to.empty() ? std::vector<std::string>{"mxint8", "mxint4", "mxfp4"} : verb.to,
-                        .skip = verb.skip,
-                        .shapes = verb.shapes(),
-                        .session = verb.session_options(),
-                        .program = this_program(),
-                        .command = this_command(),
-                        .progress = terminal_progress()}));
+  Record record =
+      view_of(memory(verb.load(), verb,
+                     {.progress = terminal_progress(), .new_process = new_processes(verb.inputs, verb.model_format)}));
+  record.command = this_command();
+  report.finish(record);
   return 0;
 }
 

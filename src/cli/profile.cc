@@ -1,4 +1,4 @@
-#include "jobs/profile.h"
+#include "views/profile.h"
 
 #include <optional>
 
@@ -6,13 +6,11 @@
 #include "cli/flags.h"
 #include "cli/terminal_progress.h"
 #include "cli/verb.h"
-#include "measure/peaks.h"
 
 namespace hone {
 namespace {
 
-struct ProfileVerb : ModelsFlags, ShapeFlags, RunFlags, GivenFlags, SeedFlags, CheckFiniteFlags, ResultFlags {
-  double seconds = 10;
+struct ProfileVerb : ModelsFlags, ProfileOptions, ResultFlags {
   std::string trace;
   static std::span<const OptionField<ProfileVerb>> fields();
 };
@@ -20,16 +18,14 @@ struct ProfileVerb : ModelsFlags, ShapeFlags, RunFlags, GivenFlags, SeedFlags, C
 constexpr OptionField<ModelsFlags> kModels[] = {required_flag("model", "A folder or file; two are shown side by side",
                                                               &ModelsFlags::model,
                                                               {.file = OptionFile::reads, .is_positional = true})};
-constexpr OptionField<ProfileVerb> kOwn[] = {
-    flag("seconds", "Longest measured part", &ProfileVerb::seconds, {.least = kLeastSeconds, .most = kMostSeconds}),
-    flag("trace", "JSON file to write, for chrome://tracing or ui.perfetto.dev", &ProfileVerb::trace,
-         {.file = OptionFile::writes})};
+constexpr OptionField<ProfileVerb> kOwn[] = {flag("trace",
+                                                  "JSON file to write, for chrome://tracing or ui.perfetto.dev",
+                                                  &ProfileVerb::trace, {.file = OptionFile::writes})};
 
 std::span<const OptionField<ProfileVerb>> ProfileVerb::fields() {
-  static const auto all = joined_fields<ProfileVerb>(
-      kModels, ModelsFlags::fields().subspan(1, 1), ShapeFlags::fields(), RunFlags::fields(), RunFlags::trust_fields(),
-      RunFlags::compute_fields(), GivenFlags::fields(), SeedFlags::fields(), kOwn, ResultFlags::report_fields(),
-      CheckFiniteFlags::fields(), ResultFlags::fields());
+  static const auto all =
+      joined_fields<ProfileVerb>(kModels, ModelsFlags::fields().subspan(1), ProfileOptions::own_fields(), kOwn,
+                                 ResultFlags::report_fields(), CheckFiniteFlags::fields(), ResultFlags::fields());
   return all;
 }
 
@@ -39,20 +35,12 @@ int run(ProfileVerb& verb) {
   std::optional<AtomicFile> trace;  // opened first, as the report is
   if (!verb.trace.empty()) trace.emplace(verb.trace);
   Report report(verb);
-  const SessionOptions session = verb.session_options();
-  const ProfileReport profiled = profile({.models = verb.model,
-                                          .open = {.inputs = verb.inputs,
-                                                   .given = verb.given(),
-                                                   .shapes = verb.shapes(),
-                                                   .session = session,
-                                                   .seed = verb.seed,
-                                                   .check_finite = verb.check_finite},
-                                          .peaks = machine_peaks(device_or_cpu(session.device), session.cache_folder),
-                                          .seconds = verb.seconds,
-                                          .command = this_command(),
-                                          .progress = terminal_progress()});
-  report.finish(profiled.record);
-  if (trace) trace->write(profiled.trace), trace->commit();
+  const ProfileModelsOptions options = verb.profiling();
+  const ProfileResult result = profile_models(verb.load(), options, {.progress = terminal_progress()});
+  Record record = view_of(result);
+  record.command = this_command();
+  report.finish(record);
+  if (trace) trace->write(trace_of(result)), trace->commit();
   return 0;
 }
 

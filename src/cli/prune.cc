@@ -1,7 +1,8 @@
+#include "views/prune.h"
+
 #include "cli/flags.h"
 #include "cli/terminal_progress.h"
 #include "cli/verb.h"
-#include "jobs/prune_model.h"
 #include "prune/registry.h"
 
 namespace hone {
@@ -41,12 +42,19 @@ int run(PruneVerb& verb) {
   files_of(verb).check();
   PruneModelOptions options{.prune = verb, .schedule = verb};
   options.data = {verb.data, verb.rows_at_once, verb.session_options()};
-  options.train_config = verb.train_config, options.store = verb.store, options.seconds = verb.seconds.value_or(0);
-  options.open.inputs = verb.inputs;
-  options.open.session = options.data.session;
-  options.output = verb.output, options.command = this_command();
-  options.progress = terminal_progress();
-  verb.print(prune_model(verb.load(), options));
+  options.train_config = verb.train_config, options.store = verb.store;
+  const Model model = verb.load();
+  check_storage(options, verb.output);
+  const TaskContext context{.progress = terminal_progress()};
+  const PrunedModel pruned = prune_model(model, options, context);
+  const SavedModel saved = save_pruned(verb.output, pruned, model);
+  std::optional<BenchResult> measured;
+  if (verb.seconds)
+    measured = time_models(std::vector{model, load_model(verb.output)},
+                           {.open = {.session = options.data.session}, .seconds = *verb.seconds}, context);
+  Record record = view_of(pruned, model, verb.output, saved, measured);
+  record.command = this_command();
+  verb.print(record);
   return 0;
 }
 

@@ -1,7 +1,8 @@
+#include "views/quantize.h"
 #include "cli/flags.h"
 #include "cli/verb.h"
 #include "jobs/quantize_flags.h"
-#include "jobs/quantize_model.h"
+#include "jobs/save_model.h"
 
 namespace hone {
 namespace {
@@ -17,10 +18,11 @@ struct QuantizeVerb : ModelFlags, QuantizeFlags, OutputFlags, ResultFlags {
 int run(QuantizeVerb& verb) {
   verb.check();
   files_of(verb).check();
-  Record record = quantize_to_file(verb.load(), verb.quantize(), verb.compute_type(), verb.output, this_command(),
-                                   verb.calibration());
-  if (const auto over = over_plan(verb.plan, verb.output, record.manifest.back().bytes))
-    record.findings.push_back(*over);
+  const Model model = verb.load();
+  const QuantizedModel quantized = quantize_model(model, verb.quantize(), verb.compute_type(), verb.calibration());
+  const SavedModel saved = save_model(verb.output, quantized.graph, model);
+  Record record = view_of(quantized, verb, model, verb.output, saved);
+  record.command = this_command();
   verb.print(record);
   return 0;
 }

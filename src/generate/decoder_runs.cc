@@ -80,22 +80,22 @@ Tensor DecoderRuns::run(std::span<const Row> rows) {
     for (size_t r = 0; r < rows.size(); ++r) {
       const size_t size = all.size() / rows.size();
       if (const std::string found = unusable_logit(all.subspan(r * size, size)); !found.empty())
-        explain_nan(rows, given, width, before, found);
+        explain_nan(rows, r, given, width, before, found);
     }
   }
   return plain;
 }
 
 // Once more from where it began, with every result looked at.
-void DecoderRuns::explain_nan(std::span<const Row> rows, const NamedTensors& inputs, int64_t width,
+void DecoderRuns::explain_nan(std::span<const Row> rows, size_t bad, const NamedTensors& inputs, int64_t width,
                               std::span<const int64_t> before, const std::string& found) {
   const auto take_back = [&] {
     for (const Row& row : rows) pages_.truncate(row.sequence, before[static_cast<size_t>(row.sequence)]);
   };
   take_back();
   for (const Row& row : rows) pages_.reserve(row.sequence, width);
-  const std::string where = fmt::format("logits of token {}: {}",
-                                        before[static_cast<size_t>(rows[0].sequence)] + std::ssize(rows[0].ids), found);
+  const std::string where = fmt::format(
+      "logits of token {}: {}", before[static_cast<size_t>(rows[bad].sequence)] + std::ssize(rows[bad].ids), found);
   try {
     session_.run_checked(context_, inputs);
   } catch (const Error& error) {

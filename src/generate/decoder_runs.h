@@ -41,7 +41,7 @@ class DecoderRuns {
   void check(std::span<const Row> rows) const;
   NamedTensors inputs(std::span<const Row> rows, int64_t width) const;
   void append(std::span<const Row> rows, int64_t width);
-  [[noreturn]] void explain_nan(std::span<const Row> rows, const NamedTensors& inputs, int64_t width,
+  [[noreturn]] void explain_nan(std::span<const Row> rows, size_t bad, const NamedTensors& inputs, int64_t width,
                                 std::span<const int64_t> before, const std::string& found);
 
   const DecoderFacts facts_;

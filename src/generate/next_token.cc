@@ -68,12 +68,17 @@ void keep_min_p(std::vector<Candidate>& all, double p) {
 
 }  // namespace
 
+constexpr double kLeastTemperature = 1e-6;
+
 void check(const ChoiceOptions& options) {
   const auto within = [](const char* name, double value, double least, double most) {
     if (!(value >= least && value <= most))
       fail("option {}: expected a number from {} to {}, found {}", name, least, most, value);
   };
   within("temperature", options.temperature, 0, 100);
+  if (options.temperature > 0 && options.temperature < kLeastTemperature)  // logits over it are not finite
+    fail("option temperature: {} is too small; 0 chooses the largest logit, and others are at least {}",
+         options.temperature, kLeastTemperature);
   within("top-p", options.top_p, 0, 1);
   within("min-p", options.min_p, 0, 1);
   within("repeat-penalty", options.repeat_penalty, 0.01, 100);

@@ -96,8 +96,9 @@ std::vector<int64_t> TextGenerator::checked_prompt(const TextRequest& request, G
   // Every token of the answer but the last is read too.
   const int64_t most = facts().context, size = std::ssize(request.prompt);
   if (size > most && !request.truncate)
-    fail("the prompt has {} tokens, {} more than the {} of the context; --truncate leaves out its begin", size,
-         size - most, most);
+    fail(
+        "the prompt has {} tokens, {} more than the {} of the context; truncate leaves out its begin",
+        size, size - most, most);
   result.prompt_left_out = std::max<int64_t>(size - most, 0);
   result.prompt_tokens = size - result.prompt_left_out;
   return {request.prompt.begin() + result.prompt_left_out, request.prompt.end()};
@@ -189,7 +190,7 @@ std::vector<GeneratedText> TextGenerator::generate(std::span<const TextRequest> 
     }
   } catch (const Stopped&) {
     for (Sequence& each : active)
-      if (!each.ended) each.result.text += each.rest();
+      if (!each.ended || each.result.end == TextEnd::callback) each.result.text += each.rest();
   }
   return results;
 }

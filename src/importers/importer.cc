@@ -70,7 +70,8 @@ std::string name_of(const std::string& path) {
 bool ImportCandidate::has(const char* name) const { return is_folder && fs::exists(fs::path(path) / name); }
 
 const ImporterDef& importer_of(const std::string& path, const std::string& format) {
-  if (!fs::exists(path)) fail("{}: no such file or folder", path);
+  std::error_code error;
+  if (!fs::exists(path, error)) fail("{}: {}", path, error ? error.message() : "no such file or folder");
   if (!format.empty()) return importer_called(format);
   ImportCandidate candidate{.path = path, .is_folder = fs::is_directory(path)};
   if (!candidate.is_folder) candidate.first_bytes = first_bytes_of(path);

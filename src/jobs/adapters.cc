@@ -8,15 +8,12 @@
 #include <fmt/ranges.h>
 
 #include "base/error.h"
-#include "base/hash.h"
 #include "base/text.h"
 #include "base/threads.h"
 #include "io/hf_weights.h"
 #include "io/peft.h"
 #include "jobs/compiled_packer.h"
-#include "jobs/save_model.h"
 #include "jobs/untrained_lines.h"
-#include "measure/environment.h"
 #include "ops/calls/gather.h"
 #include "ops/conv_weights.h"
 #include "passes/layer.h"
@@ -29,71 +26,20 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr NumberStyle kCount{NumberFormat::integer, 0}, kFigure{NumberFormat::significant, 3},
-    kDecibels{NumberFormat::fixed, 1};
-
 Tensor plain_tensor(const Tensor& tensor) { return tensor.is_packed() ? unpack(tensor) : tensor; }
 
-struct Total {
-  size_t adapters = 0;
-  int64_t elements = 0, beside = 0;
-};
-
-Total total_of(const Graph& graph, const std::vector<Adapter>& adapters) {
-  Total total{.adapters = adapters.size(), .beside = sizes(graph).parameters};
-  for (const Adapter& adapter : adapters)
+AdapterList list_of(const Graph& graph) {
+  AdapterList list{.beside = sizes(graph).parameters};
+  for (const Adapter& adapter : adapters_of(graph)) {
+    const Tensor& weight = *graph.constant(adapter.weight);
+    const std::string read =
+        fmt::format("{} {}", to_string(weight.type()), graph.node(adapter.sites[0].layer).op->name);
+    list.adapters.push_back({adapter.layer, read, graph.constant(adapter.b)->dim(1), adapter.scaling, {}, {}});
     for (ValueId part : {adapter.a, adapter.b, adapter.magnitude})
-      if (part != kNone) total.elements += graph.constant(part)->elements();
-  total.beside -= total.elements;
-  return total;
-}
-
-std::string total_text(const Total& total) {
-  return fmt::format("{} adapters of {} weights beside {} ({:.2f} %)", total.adapters, total.elements, total.beside,
-                     100.0 * static_cast<double>(total.elements) / static_cast<double>(total.beside));
-}
-
-Table adapter_table() {
-  return {.key = "adapters",
-          .title = "Adapters",
-          .columns = {{"layer", "layer"},
-                      {"weight", "weight"},
-                      {"rank", "rank", "", kCount},
-                      {"scaling", "scaling", "", {NumberFormat::significant, 4}}},
-          .rows = {}};
-}
-
-std::vector<Cell> adapter_row(const Graph& graph, const Adapter& adapter) {
-  const Tensor& weight = *graph.constant(adapter.weight);
-  return {adapter.layer, fmt::format("{} {}", to_string(weight.type()), graph.node(adapter.sites[0].layer).op->name),
-          number(static_cast<double>(graph.constant(adapter.b)->dim(1))), number(adapter.scaling)};
-}
-
-Record record_of(const LoadedModel& model, const std::string& title, const std::string& command, Table table) {
-  Record record{.title = fmt::format("{}: {}", model.name, title),
-                .command = command,
-                .findings = {},
-                .sections = {{"Adapters", {std::move(table)}}},
-                .machine = describe(environment()),
-                .manifest = {}};
-  if (!model.weight_files.empty()) record.manifest.push_back({"input", model.path, model.sha256(), model.file_bytes});
-  return record;
-}
-
-void write(Record& record, const Graph& graph, const LoadedModel& model, const std::string& output) {
-  const SavedModel saved = save_model(output, graph, model);
-  add_check(record, output, saved);
-  record.manifest.push_back({"output", output, sha256_of_file(output), saved.bytes});
-}
-
-Record adapted_record(const LoadedModel& model, const Graph& graph, const std::string& title,
-                      const std::string& command) {
-  const std::vector<Adapter> adapters = adapters_of(graph);
-  Table table = adapter_table();
-  for (const Adapter& adapter : adapters) table.rows.push_back(adapter_row(graph, adapter));
-  Record record = record_of(model, title, command, std::move(table));
-  record.findings.push_back(total_text(total_of(graph, adapters)));
-  return record;
+      if (part != kNone) list.elements += graph.constant(part)->elements();
+  }
+  list.beside -= list.elements;
+  return list;
 }
 
 double energy(const std::vector<double>& values) {
@@ -120,7 +66,7 @@ Fusion fusion_of(const Graph& before, const Adapter& adapter, const Tensor& afte
 double decibels(double signal, double noise) { return 10 * std::log10(signal / noise); }
 
 // Of the model's own names, the one that a module of the adapters is about; the module's where there is none.
-std::string layer_called(const std::string& module, const std::vector<std::string>& layers, const LoadedModel& model) {
+std::string layer_called(const std::string& module, const std::vector<std::string>& layers, const Model& model) {
   if (std::ranges::count(layers, module)) return module;
   std::vector<std::string> alike;
   for (const std::string& layer : layers) {
@@ -134,7 +80,7 @@ std::string layer_called(const std::string& module, const std::vector<std::strin
 }
 
 // Whole tensors of the folder take the place of the model's.
-void set_saved(Graph& graph, const std::vector<NamedTensor>& saved, const LoadedModel& model) {
+void set_saved(Graph& graph, const std::vector<NamedTensor>& saved, const Model& model) {
   std::vector<std::string> labels, wrong, names;
   for (ValueId id : graph.constants())
     if (!graph.value(id).label.empty()) labels.push_back(graph.value(id).label);
@@ -189,7 +135,7 @@ bool is_of_head(std::string_view label) {
 }
 
 // The model's folder's config.json; null where it has none.
-Json config_of(const LoadedModel& model) {
+Json config_of(const Model& model) {
   const auto config = model.files.find("config.json");
   return config == model.files.end() ? Json() : parse_json(config->second, model.path + ": config.json");
 }
@@ -203,7 +149,7 @@ std::string architecture_of(const Json& config) {
 // Names of modules as that class has them: of its encoder behind a prefix where it is one with a head.
 class ModuleNames {
  public:
-  ModuleNames(const LoadedModel& model, std::string prefix) : path_(model.path), prefix_(std::move(prefix)) {
+  ModuleNames(const Model& model, std::string prefix) : path_(model.path), prefix_(std::move(prefix)) {
     const Json config = config_of(model);
     architecture_ = architecture_of(config);
     if (architecture_.empty()) return;
@@ -249,54 +195,37 @@ void add_saved(const Graph& graph, const ModuleNames& names, PeftAdapters& peft)
 
 }  // namespace
 
-Record insert_adapters(const LoadedModel& model, const LoraOptions& options, const std::string& output,
-                       const std::string& command) {
+InsertedAdapters insert_adapters(const Model& model, const LoraOptions& options) {
   TrainingForm form = training_form(model.graph);
   const std::vector<StoredTensor> unadapted = unadapted_weights(form.graph);
-  const Graph graph = run_pass(std::move(form.graph), LoraOptions::kPass, {.options = options});
-  Record record = adapted_record(model, graph, "adapters inserted", command);
-  record.findings.push_back("its outputs are the same as before: what adapters add is 0 until they are trained");
-  for (std::string& line : passed_over_lines(unadapted, form.relaid, "without adapters"))
-    record.findings.push_back(std::move(line));
-  write(record, graph, model, output);
-  return record;
+  Graph graph = run_pass(std::move(form.graph), LoraOptions::kPass, {.options = options});
+  AdapterList list = list_of(graph);
+  return {std::move(graph), std::move(list), passed_over_lines(unadapted, form.relaid, "without adapters")};
 }
 
-Record fuse_adapters(const LoadedModel& model, const FuseLoraOptions& options, const std::string& output,
-                     const std::string& command) {
+FusedAdapters fuse_adapters(const Model& model, const FuseLoraOptions& options) {
   const std::shared_ptr<const Packer> packer = compiled_packer();
   const Graph& before = model.graph;
-  const std::vector<Adapter> adapters = adapters_of(before);
-  const Graph after = run_pass(before, FuseLoraOptions::kPass, {.options = options, .packer = packer.get()});
-  Table table = adapter_table();
-  table.columns.push_back({"change", "change of the weight", "%", kFigure});
-  table.columns.push_back({"kept", "change against rounding", "dB", kDecibels});
+  FusedAdapters result{.graph = run_pass(before, FuseLoraOptions::kPass, {.options = options, .packer = packer.get()}),
+                       .list = list_of(before)};
+  const Graph& after = result.graph;
   Fusion packed;
-  size_t packed_count = 0;
-  for (const Adapter& adapter : adapters) {
+  size_t at = 0;
+  for (const Adapter& adapter : adapters_of(before)) {
     const ValueId own = after.find_constant(adapter.layer + ".fused.weight");
     const Tensor& fused = *after.constant(own != kNone ? own : after.find_constant(before.value(adapter.weight).label));
     const Fusion fusion = fusion_of(before, adapter, fused);
-    table.rows.push_back(adapter_row(before, adapter));
-    table.rows.back().push_back(number(100 * std::sqrt(fusion.change / fusion.weight)));
-    table.rows.back().push_back(fused.is_packed() ? number(decibels(fusion.change, fusion.lost)) : Cell());
-    if (fused.is_packed()) packed.change += fusion.change, packed.lost += fusion.lost, ++packed_count;
+    AdapterFacts& facts = result.list.adapters[at++];
+    facts.change = std::sqrt(fusion.change / fusion.weight);
+    if (!fused.is_packed()) continue;
+    facts.kept_db = decibels(fusion.change, fusion.lost);
+    packed.change += fusion.change, packed.lost += fusion.lost, ++result.packed;
   }
-  Record record = record_of(model, "adapters fused", command, std::move(table));
-  record.findings.push_back(
-      fmt::format("{} adapters are in the weights now; the model has no others", adapters.size()));
-  if (packed_count > 0) {
-    const double kept = decibels(packed.change, packed.lost);
-    record.findings.push_back(fmt::format(
-        "{} packed weights were rounded again: what the adapters change is {:.1f} dB {} what rounding loses{}",
-        packed_count, std::abs(kept), kept >= 0 ? "above" : "below",
-        kept < 0 ? "; hone evaluate tells what that costs" : ""));
-  }
-  write(record, after, model, output);
-  return record;
+  if (result.packed > 0) result.kept_db = decibels(packed.change, packed.lost);
+  return result;
 }
 
-Record export_adapters(const LoadedModel& model, const AdapterExport& options) {
+ExportedAdapters export_adapters(const Model& model, const AdapterExport& options) {
   const Graph& graph = model.graph;
   const std::vector<Adapter> adapters = adapters_of(graph);
   if (adapters.empty()) fail("{}: has no adapters; hone lora insert or hone train --lora adds some", model.path);
@@ -319,19 +248,16 @@ Record export_adapters(const LoadedModel& model, const AdapterExport& options) {
   const PeftAdapters read = read_peft(options.folder);
   CHECK(read.adapters.size() == peft.adapters.size() && read.saved.size() == peft.saved.size() &&
         read.biases.size() == peft.biases.size());
-  Record record = adapted_record(model, graph, "adapters exported", options.command);
-  const std::string file = (fs::path(options.folder) / "adapter_model.safetensors").string();
-  record.findings.push_back(
-      fmt::format("{}: {}, read back; in Python: PeftModel.from_pretrained(model, FOLDER){}", options.folder,
-                  human_bytes(static_cast<double>(fs::file_size(file))),
-                  peft.saved.empty() && peft.biases.empty()
-                      ? ""
-                      : fmt::format("; with {} whole tensors and {} biases", peft.saved.size(), peft.biases.size())));
-  record.manifest.push_back({"output", file, sha256_of_file(file), static_cast<int64_t>(fs::file_size(file))});
-  return record;
+  const fs::path file = fs::path(options.folder) / "adapter_model.safetensors";
+  return {.list = list_of(graph),
+          .folder = options.folder,
+          .file = file.string(),
+          .file_bytes = static_cast<int64_t>(fs::file_size(file)),
+          .whole_tensors = static_cast<int64_t>(peft.saved.size()),
+          .biases = static_cast<int64_t>(peft.biases.size())};
 }
 
-Graph with_adapters(const LoadedModel& model, PeftAdapters peft, bool adapters_only) {
+Graph with_adapters(const Model& model, PeftAdapters peft, bool adapters_only) {
   Graph graph = canonicalise_for_training(model.graph);
   std::vector<std::string> layers;
   for (const AdaptableLayer& layer : adaptable_layers(graph)) layers.push_back(layer.name);
@@ -345,17 +271,15 @@ Graph with_adapters(const LoadedModel& model, PeftAdapters peft, bool adapters_o
   return graph;
 }
 
-Record import_adapters(const LoadedModel& model, const AdapterImport& options) {
+ImportedAdapters import_adapters(const Model& model, const AdapterImport& options) {
   const PeftAdapters peft = read_peft(options.folder);
-  const Graph graph = with_adapters(model, peft, options.adapters_only);
-  Record record = adapted_record(model, graph, "adapters imported", options.command);
-  if (!peft.biases.empty())
-    record.findings.push_back(fmt::format("{} trained biases took the place of the model's", peft.biases.size()));
-  if (!peft.saved.empty())
-    record.findings.push_back(fmt::format("{} whole tensors {}", peft.saved.size(),
-                                          options.adapters_only ? "were left out" : "took the place of the model's"));
-  write(record, graph, model, options.output);
-  return record;
+  Graph graph = with_adapters(model, peft, options.adapters_only);
+  AdapterList list = list_of(graph);
+  return {.graph = std::move(graph),
+          .list = std::move(list),
+          .whole_tensors = static_cast<int64_t>(peft.saved.size()),
+          .biases = static_cast<int64_t>(peft.biases.size()),
+          .adapters_only = options.adapters_only};
 }
 
 }  // namespace hone

@@ -11,7 +11,6 @@
 #include "measure/boxes.h"
 #include "measure/estimate.h"
 #include "measure/quality.h"
-#include "report/record.h"
 #include "runtime/session.h"
 
 namespace hone {
@@ -45,6 +44,7 @@ struct BoxAgreement {
   Estimate precision, recall;  // matched pairs over the candidate's boxes, over the reference's; 1 when there are none
   BoxMatches matches;          // of all images
   int64_t images = 0;
+  double least_score = 0, least_iou = 0;  // as AgreementOptions asked
 };
 
 struct Agreement {
@@ -82,13 +82,5 @@ class AgreementMeter {
 // Runs both on every one of `inputs`. Throws Error when the models have different outputs.
 Agreement agreement(Session& reference, Session& candidate, std::span<const NamedTensors> inputs,
                     const AgreementOptions& options = {});
-
-// A sentence for each output, and for the boxes; `examples`: what it was over.
-std::vector<std::string> findings_of(const Agreement& agreement, const std::string& examples);
-
-// Table "agreement", with a row per output and only the columns that any of them has; "agreement_boxes" where there are
-// boxes.
-std::vector<Block> agreement_tables(const Agreement& agreement, const std::string& title,
-                                    const AgreementOptions& options = {});
 
 }  // namespace hone

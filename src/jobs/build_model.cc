@@ -12,14 +12,22 @@
 #include "io/artefact.h"
 #include "io/hf_weights.h"
 #include "jobs/default_inputs.h"
-#include "jobs/quantize_model.h"
-#include "measure/environment.h"
+#include "jobs/run_options.h"
 #include "models/find_model.h"
 #include "models/random_weights.h"
 #include "ops/calls/batch_norm.h"
 
 namespace hone {
 namespace {
+
+constexpr OptionField<BuildOptions> kFields[] = {
+    required_flag("model", "A known model (resnet18, mobilenet_v3_small, convnet, mlp, ...), or a configuration, .json",
+                  &BuildOptions::model, {.is_positional = true}),
+    flag("set", "A key of the configuration to change, e.g. num_classes=10 (repeatable)", &BuildOptions::keys,
+         {.value = "KEY=VALUE"}),
+    flag("weights", "Tensors under torchvision's or Hugging Face's names, .safetensors (default: random)",
+         &BuildOptions::weights, {.file = OptionFile::reads}),
+    flag("seed", "Of random weights", &BuildOptions::seed)};
 
 // As JSON where the text is that, otherwise as a text.
 Json value_of(const std::string& key, const std::string& text) {
@@ -36,7 +44,9 @@ Json config_of(const BuildOptions& options) {
   if (!config.is_object()) fail("{}: holds {}; expected an object", options.model, config.type_name());
   std::vector<std::string> keys;
   for (const auto& [key, value] : config.items()) keys.push_back(key);
-  for (const auto& [key, text] : options.set) {
+  std::map<std::string, std::string> set = options.set;
+  set.merge(parse_pairs(options.keys, "--set"));
+  for (const auto& [key, text] : set) {
     if (!config.contains(key))
       fail("{}: has no key \"{}\"; it has {}{}", options.model, key, fmt::join(keys, ", "), did_you_mean(key, keys));
     config[key] = value_of(key, text);
@@ -65,7 +75,7 @@ void check_all_used(const HfWeights& weights, const BuildOptions& options) {
          options.model, fmt::join(unused, ", "));
 }
 
-void build_on_file(LoadedModel& model, const ModelDef& def, ModelRequest request, const BuildOptions& options) {
+void build_on_file(Model& model, const ModelDef& def, ModelRequest request, const BuildOptions& options) {
   refuse_pickle(options.weights);
   if (options.weights.ends_with(".safetensors") && is_artefact(options.weights))
     fail("{}: is a whole model that hone wrote already; --weights takes a file of tensors", options.weights);
@@ -92,12 +102,14 @@ Bindings sizes_for_statistics(const Graph& graph) {
 
 }  // namespace
 
-LoadedModel build_model(const BuildOptions& options) {
+std::span<const OptionField<BuildOptions>> BuildOptions::fields() { return kFields; }
+
+Model build_model(const BuildOptions& options) {
   const Json config = config_of(options);
   const ModelDef& def = model_for(config, options.model);
   const ModelRequest request{
       .config = config, .source = options.model, .inputs = {}, .pooling = {}, .weights = random_weights(options.seed)};
-  LoadedModel model;
+  Model model;
   model.path = model.name = options.model;
   model.files["config.json"] = config.dump();
   if (!options.weights.empty()) {
@@ -111,29 +123,20 @@ LoadedModel build_model(const BuildOptions& options) {
   return model;
 }
 
-Record build_to_file(const BuildOptions& options, const std::string& output, const std::string& command) {
-  const LoadedModel model = build_model(options);
-  refuse_source_as_output(output, model);
-  const SavedModel saved = save_model(output, model.graph, model);
-  const bool random = options.weights.empty();
-  const NumberStyle count{NumberFormat::integer, 0};
-  Record record{
-      .title = fmt::format("{} built", model.name),
-      .command = command,
-      .findings = {fmt::format("{}: {}, {}", output, model.name,
-                               random ? fmt::format("random weights, seed {}", options.seed) : options.weights)},
-      .sections = {{"Model",
-                    {KeyValues{.key = "model",
-                               .title = "Model",
-                               .items = {{"parameters", "parameters and statistics",
-                                          number(static_cast<double>(sizes(model.graph).parameters)), "", count},
-                                         {"config", "configuration", model.files.at("config.json")}}}}}},
-      .machine = describe(environment()),
-      .manifest = {}};
-  add_check(record, output, saved);
-  if (!random) record.manifest.push_back({"input", options.weights, model.sha256(), model.file_bytes});
-  record.manifest.push_back({"output", output, sha256_of_file(output), saved.bytes});
-  return record;
+BuildResult build_to_file(const BuildOptions& options, const std::string& path) {
+  const Model model = build_model(options);
+  refuse_source_as_output(path, model);
+  BuildResult result{.name = model.name,
+                     .path = path,
+                     .options = options,
+                     .config = model.files.at("config.json"),
+                     .parameters = sizes(model.graph).parameters,
+                     .saved = save_model(path, model.graph, model),
+                     .written = {path, sha256_of_file(path)},
+                     .environment = environment()};
+  result.written.bytes = result.saved.bytes;  // of all files
+  if (!options.weights.empty()) result.source = FileFacts{options.weights, model.sha256(), model.file_bytes};
+  return result;
 }
 
 }  // namespace hone

@@ -3,10 +3,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <filesystem>
 
-#include "base/threads.h"
-#include "jobs/load_model.h"
 #include "jobs/open_session.h"
 #include "jobs/placements.h"
 #include "measure/environment.h"
@@ -15,12 +12,9 @@
 namespace hone {
 namespace {
 
-Candidate open(const std::string& path, const CandidateOptions& options) {
-  LoadedModel model = load_model(path, chosen_inputs(options, path));
-  Candidate c;
-  c.name = model.name, c.path = path, c.file_bytes = model.file_bytes, c.sha256 = model.sha256();
-  c.weight_bytes = sizes(model.graph).weight_bytes, c.weight_files = model.weight_files;
-  c.session = std::make_unique<Session>(open_session(std::move(model), options.session));
+Candidate open(const Model& model, const CandidateOptions& options) {
+  Candidate c{.model = model};
+  c.session = std::make_unique<Session>(open_session(model, options.session));
   const Graph& graph = c.session->graph();
   c.bindings = options.given.empty() ? bind_symbols(graph, options.shapes) : bind_inputs(graph, options.given);
   c.inputs = options.given.empty() ? default_inputs(graph, c.bindings, options.seed) : options.given;
@@ -43,11 +37,11 @@ std::string outputs_text(const Candidate& c) {
 
 void require_comparable(const Candidate& first, const Candidate& other) {
   if (inputs_text(first) != inputs_text(other))
-    fail("{} takes ({}), {} takes ({}): only models with the same inputs can be compared", first.path,
-         inputs_text(first), other.path, inputs_text(other));
+    fail("{} takes ({}), {} takes ({}): only models with the same inputs can be compared", first.model.path,
+         inputs_text(first), other.model.path, inputs_text(other));
   if (outputs_text(first) != outputs_text(other))
-    fail("{} gives ({}), {} gives ({}): only models with the same outputs can be compared", first.path,
-         outputs_text(first), other.path, outputs_text(other));
+    fail("{} gives ({}), {} gives ({}): only models with the same outputs can be compared", first.model.path,
+         outputs_text(first), other.model.path, outputs_text(other));
 }
 
 // Gives each a session and a copy of its inputs anew, in that order.
@@ -59,8 +53,7 @@ void place_anew(std::vector<Candidate>& candidates, const CandidateOptions& opti
   }
   for (size_t i : order) {
     Candidate& c = candidates[i];
-    c.session =
-        std::make_unique<Session>(open_session(load_model(c.path, chosen_inputs(options, c.path)), options.session));
+    c.session = std::make_unique<Session>(open_session(c.model, options.session));
     c.session->prepare(c.bindings);
     c.inputs = copied(c.inputs);
   }
@@ -68,15 +61,11 @@ void place_anew(std::vector<Candidate>& candidates, const CandidateOptions& opti
 
 }  // namespace
 
-std::vector<std::string> chosen_inputs(const CandidateOptions& options, const std::string& path) {
-  return std::filesystem::is_directory(path) ? options.inputs : std::vector<std::string>{};
-}
-
-std::vector<Candidate> open_candidates(const std::vector<std::string>& paths, const CandidateOptions& options) {
-  if (paths.empty()) fail("no model to measure");
+std::vector<Candidate> open_candidates(std::span<const Model> models, const CandidateOptions& options) {
+  if (models.empty()) fail("no model to measure");
   std::vector<Candidate> candidates;
-  for (const std::string& path : paths) {
-    candidates.push_back(open(path, options));
+  for (const Model& model : models) {
+    candidates.push_back(open(model, options));
     require_comparable(candidates.front(), candidates.back());
   }
   return candidates;
@@ -84,44 +73,24 @@ std::vector<Candidate> open_candidates(const std::vector<std::string>& paths, co
 
 std::vector<Timing> time_in_turn(std::vector<Candidate>& candidates, const CandidateOptions& options, double seconds) {
   std::vector<TimedCall> calls;
-  for (Candidate& c : candidates) calls.push_back({c.name, [&c] { c.session->run(c.inputs); }});
+  for (Candidate& c : candidates) calls.push_back({c.model.name, [&c] { c.session->run(c.inputs); }});
   return time_placements(
       calls, [&](const std::vector<size_t>& order) { place_anew(candidates, options, order); }, seconds, options.seed);
 }
 
-KeyValues conditions_of(const Candidate& candidate, const SessionOptions& session) {
-  const NumberStyle count{NumberFormat::integer, 0};
-  KeyValues conditions{
-      .key = "conditions",
-      .title = "",
-      .items = {{"isa", "instruction set",
-                 candidate.session->device() ? candidate.session->device()->variant() : "none: interpreted"},
-                {"threads", "threads", number(session.threads), "", count},
-                {"cpus", "CPUs usable", number(environment().cpus), "", count}}};
-  for (const auto& [symbol, size] : candidate.bindings)
-    conditions.items.push_back({"dim_" + symbol, "dimension " + symbol, number(static_cast<double>(size)), "", count});
-  return conditions;
+RunConditions conditions_of(const Session& session, const Bindings& sizes, int threads) {
+  return {.isa = session.device() ? session.device()->variant() : "none: interpreted",
+          .threads = threads,
+          .cpus = environment().cpus,
+          .sizes = sizes};
 }
 
-std::vector<std::string> oversubscription(int threads) {
-  const int cpus = environment().cpus;
-  if (threads <= cpus) return {};
-  return {
-      fmt::format("OVERSUBSCRIBED: {} threads share {} CPU{}; hone uses {} of them, and figures with fewer threads "
-                  "say more.",
-                  threads, cpus, cpus == 1 ? "" : "s", std::min(threads, hardware_threads()))};
-}
-
-void add_notes(const std::vector<Candidate>& candidates, std::vector<std::string>& findings) {
+std::vector<std::string> notes_of(const std::vector<Candidate>& candidates) {
+  std::vector<std::string> notes;
   for (const Candidate& c : candidates)
     for (const std::string& note : c.session->statistics().notes())
-      findings.push_back(fmt::format("{}: {}", c.name, note));
-}
-
-std::vector<ManifestEntry> manifest_of(const std::vector<Candidate>& candidates) {
-  std::vector<ManifestEntry> manifest;
-  for (const Candidate& c : candidates) manifest.push_back({"input", c.path, c.sha256, c.file_bytes});
-  return manifest;
+      notes.push_back(fmt::format("{}: {}", c.model.name, note));
+  return notes;
 }
 
 }  // namespace hone

@@ -3,19 +3,19 @@
 
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
 #include "jobs/default_inputs.h"
+#include "jobs/load_model.h"
 #include "measure/timing.h"
-#include "report/record.h"
 #include "runtime/session.h"
 
 namespace hone {
 
 struct CandidateOptions {
-  std::vector<std::string> inputs;  // --inputs of the folders among the models; a file has its inputs fixed
-  NamedTensors given;               // inputs read from files; empty: made up, seeded
+  NamedTensors given;  // inputs read from files; empty: made up, seeded
   ShapeOptions shapes;
   SessionOptions session;  // compute: of all models; none: as each was stored
   uint64_t seed = 1;
@@ -23,35 +23,31 @@ struct CandidateOptions {
 };
 
 struct Candidate {
-  std::string name, path, sha256;
-  std::vector<std::string> weight_files;
-  int64_t file_bytes = 0, weight_bytes = 0;
+  Model model;
   std::unique_ptr<Session> session;
   Bindings bindings;
   NamedTensors inputs;
   std::vector<Tensor> outputs;  // of the first run
 };
 
-std::vector<std::string> chosen_inputs(const CandidateOptions& options, const std::string& path);
-
-// Loads, compiles and runs each once. Throws Error when they don't take the same inputs or give the same outputs, by
-// names and types.
-std::vector<Candidate> open_candidates(const std::vector<std::string>& paths, const CandidateOptions& options);
+// Compiles and runs each once. Throws Error when they don't take the same inputs or give the same outputs, by names and
+// types.
+std::vector<Candidate> open_candidates(std::span<const Model> models, const CandidateOptions& options);
 
 // The models in turn: set up kPlacements times, in random orders of which nobody is favoured, each time with a session
-// and a copy of the inputs anew, so that which one gets which memory is left to chance; interleaved rounds on each
-// placement. `seconds`: longest measured part.
+// and a copy of the inputs anew, so that which one gets which memory is left to chance (weights that a session reads as
+// they lie in the model stay there); interleaved rounds on each placement. `seconds`: longest measured part.
 std::vector<Timing> time_in_turn(std::vector<Candidate>& candidates, const CandidateOptions& options, double seconds);
 
-// What a reader must know of the runs: instruction set, threads, dimensions, and whether threads outnumber CPUs.
-KeyValues conditions_of(const Candidate& candidate, const SessionOptions& session);
-
-// Said in the findings of what was measured with more threads than there are CPUs; empty otherwise.
-std::vector<std::string> oversubscription(int threads);
+// What a reader must know of the runs.
+struct RunConditions {
+  std::string isa;            // instruction set, or that the model is interpreted
+  int threads = 1, cpus = 1;  // cpus: that this process may use
+  Bindings sizes;             // of open dimensions
+};
+RunConditions conditions_of(const Session& session, const Bindings& sizes, int threads);
 
 // What each session says of its machine code: that it could not be kept, or was left aside.
-void add_notes(const std::vector<Candidate>& candidates, std::vector<std::string>& findings);
-
-std::vector<ManifestEntry> manifest_of(const std::vector<Candidate>& candidates);
+std::vector<std::string> notes_of(const std::vector<Candidate>& candidates);
 
 }  // namespace hone

@@ -21,10 +21,4 @@ Comparison compare(const Candidate& base, const Candidate& other, const Ratio& r
   return c;
 }
 
-Cell runs_cell(const std::optional<BreakEven>& pays) {
-  if (!pays) return {};
-  const auto runs = static_cast<double>(pays->runs);
-  return pays->ci95 ? number(runs, *pays->ci95) : number(runs);
-}
-
 }  // namespace hone

@@ -27,6 +27,4 @@ constexpr double kLeastCosine = 0.9;
 Comparison compare(const Candidate& base, const Candidate& other, const Ratio& ratio, const SetUps& base_set_ups,
                    const SetUps& set_ups);
 
-Cell runs_cell(const std::optional<BreakEven>& pays);  // "pays after", with its interval; nothing where nothing pays
-
 }  // namespace hone

@@ -94,9 +94,9 @@ std::optional<int64_t> indexed_rows(const Graph& graph, ValueId input) {
       const Shape& table = graph.type(node.operands[0]).shape;
       if (axis < table.size() && table[axis].is_constant()) return table[axis].constant();
     }
+    if (op != &cross_entropy_def || use.operand != 1) continue;
     const Shape& scores = graph.type(node.operands[0]).shape;  // empty where its rank is not known
-    if (op == &cross_entropy_def && use.operand == 1 && !scores.empty() && scores.back().is_constant())
-      return scores.back().constant();
+    if (!scores.empty() && scores.back().is_constant()) return scores.back().constant();
   }
   return std::nullopt;
 }

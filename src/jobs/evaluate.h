@@ -8,48 +8,55 @@
 
 #include "jobs/agreement.h"
 #include "jobs/evaluation.h"
-#include "report/record.h"
+#include "jobs/evaluation_flags.h"
+#include "jobs/file_facts.h"
+#include "jobs/run_options.h"
+#include "jobs/task.h"
+#include "measure/environment.h"
 
 namespace hone {
 
 struct ModelQuality {
   std::string name;
+  FileFacts file;
   Evaluated evaluated;
   std::vector<Difference> differences;  // to the first model, by figure; of itself none
   std::optional<Agreement> agreement;   // with the first model, where that is asked for
 };
 
 struct QualityOptions {
-  std::vector<std::string> inputs;  // --inputs of the folders among the models
   EvaluationOptions evaluation;
   AgreementOptions agreement;
   SessionOptions session;
-  Progress progress = {};
 };
 
 // Of several models on the same rows.
 struct QualityComparison {
-  std::string data;  // "1,000 rows of test of reviews.csv"
+  std::string data;     // "1,000 rows of test of reviews.csv"
+  FileFacts data_file;  // what they were read from
   std::vector<ModelQuality> models;
   std::vector<std::string> notes;  // what one must know of the data
   std::vector<std::string> class_names;
-  std::vector<ManifestEntry> manifest;  // the models and the data
-};
-QualityComparison compare_quality(const std::vector<std::string>& models, const QualityOptions& options);
-std::vector<std::string> findings_of(const QualityComparison& comparison);
-std::vector<Block> tables_of(const QualityComparison& comparison, const AgreementOptions& agreement = {});
-
-// Findings, a section "Answers" and the data's entry of the manifest, for the record of another job on the models.
-void add_quality(Record& record, const QualityComparison& comparison);
-
-struct EvaluateOptions {
-  std::vector<std::string> models;  // the first is what the others are compared with
-  QualityOptions quality;
-  std::string command;  // for the record
+  Environment environment;  // in which the models ran
 };
 
-// Tables "evaluation", "confusion" where there are classes, "agreement" on demand. Throws Error when the data don't fit
-// the metrics or a model, and for agreement of a single model.
-Record evaluate(const EvaluateOptions& options);
+// The first is what the others are compared with. Throws Error when the data don't fit the metrics or a model, and for
+// agreement of a single model.
+QualityComparison compare_quality(std::span<const Model> models, const QualityOptions& options,
+                                  const TaskContext& context = {});
+
+struct EvaluateOptions : EvaluationFlags, RunFlags {
+  uint64_t seed = 1;  // of drawn rows and of intervals
+  std::string answers = "by-name";
+  double least_score = AgreementOptions().least_score, least_iou = AgreementOptions().least_iou;
+  int64_t neighbours = AgreementOptions().neighbours;
+
+  QualityOptions quality() const;
+  static std::span<const OptionField<EvaluateOptions>> fields();
+  static std::span<const OptionField<EvaluateOptions>> own_fields();  // of these, all but those of RunFlags
+};
+
+QualityComparison evaluate(std::span<const Model> models, const EvaluateOptions& options,
+                           const TaskContext& context = {});
 
 }  // namespace hone

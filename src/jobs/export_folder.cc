@@ -12,18 +12,16 @@
 
 #include "base/atomic_file.h"
 #include "base/file_name.h"
-#include "base/hash.h"
 #include "base/mapped_file.h"
 #include "base/stop.h"
 #include "base/temporary.h"
 #include "data/image_processor.h"
+#include "importers/preprocessors.h"
 #include "io/safetensors.h"
 #include "io/tokenizer_files.h"
 #include "io/weight_layouts/weight_layout.h"
 #include "ir/bodies.h"
-#include "importers/preprocessors.h"
 #include "jobs/text_inputs.h"
-#include "measure/environment.h"
 
 namespace hone {
 namespace {
@@ -42,7 +40,7 @@ Weights weights_of(const Graph& graph) {
 
 void take_packed(Weights& weights, const std::string& path) {
   std::string misfits;
-  const LoadedModel packed = load_model(path);
+  const Model packed = load_model(path);
   for (const auto& [name, tensor] : weights_of(packed.graph)) {
     if (!tensor.is_packed()) continue;
     const auto found = weights.find(name);
@@ -56,7 +54,7 @@ void take_packed(Weights& weights, const std::string& path) {
 
 // Tensors of the folder that hone's graph does not read: the pooler of a sentence encoder, say, which others would make
 // up if it were missing.
-void add_unread(Weights& weights, const LoadedModel& model) {
+void add_unread(Weights& weights, const Model& model) {
   for (const std::string& path : model.weight_files) {
     const SafetensorsFile file(path);
     for (const std::string& name : model.unused)
@@ -75,7 +73,7 @@ void note_missing_pooler(const Json& config, const Weights& weights, std::vector
       "makes one up");
 }
 
-Json config_of(const LoadedModel& model, const Json& scheme) {
+Json config_of(const Model& model, const Json& scheme) {
   const auto found = model.files.find("config.json");
   if (found == model.files.end())
     fail("{}: has no configuration, which a Hugging Face folder needs; give a model that was made from such a folder",
@@ -108,7 +106,7 @@ fs::path place_of(const fs::path& file, int depth) {
 }
 
 // The contents, also of links: a cache of Hugging Face's keeps all files elsewhere.
-void copy_companions(const LoadedModel& model, const fs::path& folder) {
+void copy_companions(const Model& model, const fs::path& folder) {
   constexpr size_t kMostBytes = size_t{256} << 20;
   for (auto it = fs::recursive_directory_iterator(model.path); it != fs::recursive_directory_iterator(); ++it) {
     check_stop();
@@ -120,7 +118,7 @@ void copy_companions(const LoadedModel& model, const fs::path& folder) {
   }
 }
 
-void write_companions(const LoadedModel& model, const fs::path& folder) {
+void write_companions(const Model& model, const fs::path& folder) {
   if (fs::is_directory(model.path)) return copy_companions(model, folder);
   for (const auto& [name, content] : model.files) {
     if (!is_plain_file_name(name)) fail("{}: carries a file \"{}\", which is no plain name", model.path, name);
@@ -152,23 +150,18 @@ void check_read_back(const std::string& path, const Weights& weights) {
   }
 }
 
-Table layout_table(const Weights& weights) {
-  std::map<std::string, std::pair<int64_t, int64_t>> by_format;  // weights, bytes
+std::vector<FormatWeights> counted(const Weights& weights) {
+  std::map<std::string, FormatWeights> by_format;
   for (const auto& [name, tensor] : weights) {
-    auto& [count, bytes] =
-        by_format[tensor.is_packed() ? to_string(*tensor.format()) : to_string(tensor.dtype()).data()];
-    ++count, bytes += tensor.bytes();
+    const std::string format =
+        tensor.is_packed() ? to_string(*tensor.format()) : std::string(to_string(tensor.dtype()));
+    FormatWeights& stored = by_format[format];
+    stored.format = format;
+    ++stored.weights, stored.bytes += tensor.bytes();
   }
-  Table table{.key = "formats",
-              .title = "Weights",
-              .columns = {{"format", "format"},
-                          {"weights", "weights", "", {NumberFormat::integer, 0}},
-                          {"bytes", "bytes", "", {NumberFormat::bytes, 3}}},
-              .rows = {}};
-  for (const auto& [format, counted] : by_format)
-    table.rows.push_back(
-        {format, number(static_cast<double>(counted.first)), number(static_cast<double>(counted.second))});
-  return table;
+  std::vector<FormatWeights> all;
+  for (auto& [format, stored] : by_format) all.push_back(std::move(stored));
+  return all;
 }
 
 fs::path without_slash(const std::string& path) {
@@ -196,7 +189,7 @@ void give_name(Temporary& unfinished, const fs::path& folder) {
 
 }  // namespace
 
-Record export_folder(const LoadedModel& model, const FolderExport& options) {
+FolderResult export_folder(const Model& model, const FolderExport& options) {
   const WeightLayoutDef& layout = writable_layout(options.layout);
   if (fs::exists(fs::symlink_status(without_slash(options.path))))
     fail("{}: is there already; give the name of a folder that is not", options.path);
@@ -227,18 +220,14 @@ Record export_folder(const LoadedModel& model, const FolderExport& options) {
         "and this file with --packed",
         model.path, e.what());
   }
-  Record record{.title = fmt::format("{} as {}", model.name, layout.name),
-                .command = options.command,
-                .findings = {fmt::format(
-                    "{}: read back, each weight as it was; not run: its graph is not stored but built from config.json",
-                    options.path)},
-                .sections = {{"Model", {layout_table(weights)}}},
-                .machine = describe(environment()),
-                .manifest = {{"input", model.path, model.sha256(), model.file_bytes}}};
-  record.findings.insert(record.findings.end(), written.notes.begin(), written.notes.end());
-  record.manifest.push_back(
-      {"output", file.string(), sha256_of_file(file.string()), static_cast<int64_t>(fs::file_size(file))});
-  return record;
+  return {.name = model.name,
+          .path = options.path,
+          .layout = layout.name,
+          .weights = counted(weights),
+          .notes = std::move(written.notes),
+          .source = facts_of(model),
+          .written = facts_of_written(file.string()),
+          .environment = environment()};
 }
 
 }  // namespace hone

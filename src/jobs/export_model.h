@@ -3,15 +3,24 @@
 
 #include <optional>
 #include <string>
+#include <vector>
 
-#include "jobs/load_model.h"
-#include "report/record.h"
+#include "jobs/file_facts.h"
+#include "jobs/save_model.h"
+#include "measure/environment.h"
 
 namespace hone {
 
-// Writes the model to `path`, which ends in .onnx, and says how each format was written. Throws Error when ONNX can't
+struct ExportResult {
+  std::string name, path;  // of the model, and of the file
+  SavedModel saved;        // saved.onnx: how each format was written
+  FileFacts source;
+  std::vector<FileFacts> written;  // the file, and for a large one its weights
+  Environment environment;
+};
+
+// Writes the model to `path`, which ends in .onnx. `opset`: none: the oldest that will do. Throws Error when ONNX can't
 // hold the model, and when `path` is one of the files that it was read from.
-Record export_model(const LoadedModel& model, const std::string& path, std::optional<int> opset,
-                    const std::string& command);
+ExportResult export_model(const Model& model, const std::string& path, std::optional<int> opset = std::nullopt);
 
 }  // namespace hone

@@ -5,11 +5,12 @@
 #include <vector>
 
 #include "jobs/candidate.h"
-#include "jobs/comparison.h"
+#include "measure/break_even.h"
 #include "measure/timing.h"
-#include "report/record.h"
 
 namespace hone {
+
+constexpr int kLabRuns = 5;  // of a repetition
 
 // Of one model, by repetition.
 struct LabRuns {
@@ -22,10 +23,5 @@ struct LabRuns {
 // `timings`: by the fair protocol. After `seconds` no further repetition is begun, but kFewestForInterval are taken.
 std::vector<LabRuns> run_lab_protocol(const std::vector<Candidate>& candidates, const std::vector<Timing>& timings,
                                       const CandidateOptions& options, double seconds);
-
-// The figures, explained by the fair protocol's. `comparisons`: of all but the first candidate, made from these
-// set-ups.
-Section lab_section(const std::vector<Candidate>& candidates, const std::vector<Timing>& timings,
-                    const std::vector<LabRuns>& runs, const std::vector<Comparison>& comparisons);
 
 }  // namespace hone

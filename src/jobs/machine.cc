@@ -1,69 +1,16 @@
 #include "jobs/machine.h"
 
-#include <fmt/format.h>
-
-#include "base/cpu.h"
-#include "base/text.h"
-#include "device/device.h"
-#include "measure/cpu_contention.h"
-#include "measure/environment.h"
+#include "base/cache_folder.h"
 #include "measure/peaks.h"
 
 namespace hone {
 namespace {
 
-constexpr NumberStyle kThree{NumberFormat::significant, 3};
-
-Cell known(double value) { return value > 0 ? number(value) : Cell(); }
-
-// Half of a cache is what fits beside everything else that uses it.
-KeyValue read_row(const MachinePeaks& peaks, const char* key, const char* level, int64_t cache_bytes) {
-  return {key, fmt::format("read from the {} cache ({})", level, human_bytes(static_cast<double>(cache_bytes))),
-          cache_bytes > 0 ? known(peaks.read_gbytes(static_cast<double>(cache_bytes) / 2)) : Cell(), "GB/s", kThree};
-}
-
-Table reads_table(const MachinePeaks& peaks) {
-  Table table{.key = "reads",
-              .title = "Reading a range again and again, one thread",
-              .columns = {{.key = "bytes", .title = "range", .style = {NumberFormat::bytes, 3}},
-                          {.key = "gbytes", .title = "rate", .unit = "GB/s", .style = kThree}}};
-  for (const MachinePeaks::Read& read : peaks.reads)
-    table.rows.push_back({number(static_cast<double>(read.bytes)), number(read.gbytes)});
-  return table;
-}
-
-// How many times as many products a unit does as f32 multiply-adds do; 0 where none was measured.
-double measured_rate(const UnitRate& unit, const MachinePeaks& peaks) {
-  return peaks.f32_gflops > 0 ? peaks.*unit.peak / peaks.f32_gflops : 0;
-}
-
-bool disagree(double hint, double measured) { return measured > 0 && (measured > 1.5 * hint || hint > 1.5 * measured); }
-
-Table units_table(const UnitRates& rates, const MachinePeaks& peaks) {
-  constexpr NumberStyle kTimes{NumberFormat::significant, 3};
-  Table table{.key = "units",
-              .title = fmt::format("Units for products, rates of the row \"{}\"", rates.source),
-              .columns = {{.key = "instruction", .title = "instruction"},
-                          {.key = "types", .title = "types"},
-                          {.key = "products", .title = "products", .style = {NumberFormat::integer, 0}},
-                          {.key = "rate", .title = "rate by the table", .unit = "×", .style = kTimes},
-                          {.key = "measured", .title = "measured", .unit = "×", .style = kTimes}}};
-  for (const UnitRate& unit : rates.units)
-    table.rows.push_back({unit.name, unit.types, number(static_cast<double>(unit.products)), number(unit.rate),
-                          known(measured_rate(unit, peaks))});
-  return table;
-}
-
-std::vector<std::string> wrong_hints(const UnitRates& rates, const MachinePeaks& peaks) {
-  std::vector<std::string> findings;
-  for (const UnitRate& unit : rates.units)
-    if (const double measured = measured_rate(unit, peaks); disagree(unit.rate, measured))
-      findings.push_back(fmt::format(
-          "{} does {:.2g} times the products of f32 multiply-adds; the table of microarchitectures says {:.2g} for "
-          "\"{}\". Kernels are chosen by the table: right, but perhaps not those made for it. Please report it.",
-          unit.name, measured, unit.rate, rates.source));
-  return findings;
-}
+constexpr OptionField<MachineOptions> kOwn[] = {
+    flag("fresh", "Measure anew instead of showing what was measured since the machine started",
+         &MachineOptions::fresh),
+    flag("cache", "Folder that remembers the peaks (default: $HONE_CACHE or ~/.cache/hone)", &MachineOptions::cache,
+         {.value = "FOLDER"})};
 
 // Null where code can't be generated for this CPU.
 std::shared_ptr<Device> cpu() {
@@ -74,86 +21,28 @@ std::shared_ptr<Device> cpu() {
   }
 }
 
-KeyValues pair_block(const CpuContention& pair) {
-  return {.key = "pair",
-          .title = "Two threads on two CPUs, now",
-          .items = {{"pair", "together against alone", number(pair.ratio()), "", {NumberFormat::fixed, 2}},
-                    {"alone_gflops", "one with the other idle", number((pair.alone[0] + pair.alone[1]) / 2), "GFLOP/s",
-                     kThree},
-                    {"together_gflops", "one beside the other", number((pair.together[0] + pair.together[1]) / 2),
-                     "GFLOP/s", kThree}}};
-}
-
 }  // namespace
 
-KeyValues peaks_block(const MachinePeaks& peaks) {
-  const CacheSizes caches = cache_sizes();
-  return {.key = "peaks",
-          .title = "Measured peaks, one thread",
-          .items = {{"f32_gflops", "f32 multiply-adds", known(peaks.f32_gflops), "GFLOP/s", kThree},
-                    {"bf16_gflops", "bf16 dot products", known(peaks.bf16_gflops), "GFLOP/s", kThree},
-                    {"int8_gops", "int8 dot products", known(peaks.int8_gops), "GOP/s", kThree},
-                    {"bf16_tile_gflops", "bf16 products of tiles", known(peaks.bf16_tile_gflops), "GFLOP/s", kThree},
-                    {"int8_tile_gops", "int8 products of tiles", known(peaks.int8_tile_gops), "GOP/s", kThree},
-                    read_row(peaks, "l1_read_gbytes", "first-level", caches.l1_bytes),
-                    read_row(peaks, "l2_read_gbytes", "second-level", caches.l2_bytes),
-                    read_row(peaks, "l3_read_gbytes", "third-level", caches.l3_bytes),
-                    {"memory_read_gbytes", "read from main memory",
-                     peaks.reads.empty() ? Cell() : known(peaks.reads.back().gbytes), "GB/s", kThree},
-                    {"fork_join_us", "fork and join of two threads", known(peaks.fork_join_us), "µs", kThree}}};
+std::span<const OptionField<MachineOptions>> MachineOptions::fields() {
+  static const auto all = joined_fields<MachineOptions>(DeviceFlags::fields().first(1), kOwn);
+  return all;
 }
 
-namespace {
-
-// Of all of a device that has memory of its own, by its own kernels.
-KeyValues rates_block(const MachinePeaks& peaks) {
-  return {.key = "rates",
-          .title = "Measured, by the device's own kernels",
-          .items = {{"f32_gflops", "products in f32", known(peaks.f32_gflops), "GFLOP/s", kThree},
-                    {"bf16_gflops", "products in bf16", known(peaks.bf16_gflops), "GFLOP/s", kThree},
-                    {"copy_gbytes", "copies, both ways counted",
-                     peaks.reads.empty() ? Cell() : known(peaks.reads.back().gbytes), "GB/s", kThree},
-                    {"step_us", "a step that does nothing, replayed", known(peaks.fork_join_us), "µs", kThree}}};
-}
-
-Table copies_table(const MachinePeaks& peaks) {
-  Table table = reads_table(peaks);
-  table.key = "copies", table.title = "Copying a range, both ways counted";
-  return table;
-}
-
-Record device_record(const MachineOptions& options) {
-  const MachinePeaks peaks = machine_peaks(options.device, options.cache_folder, options.fresh);
-  return {.title = fmt::format("Device {}", text_of(*options.device)),
-          .command = options.command,
-          .findings = options.device->notes(),
-          .sections = {{"Rates", {rates_block(peaks), copies_table(peaks)}}},
-          .machine = describe(environment())};
-}
-
-}  // namespace
-
-Record machine(const MachineOptions& options) {
-  if (options.device && options.device->free_bytes()) return device_record(options);
-  const std::shared_ptr<Device> device = options.device ? options.device : cpu();
-  const MachinePeaks peaks = device ? machine_peaks(device, options.cache_folder, options.fresh) : MachinePeaks();
-  Record record{.title = "Machine",
-                .command = options.command,
-                .sections = {{"Peaks", {peaks_block(peaks), reads_table(peaks)}}},
-                .machine = describe(environment())};
+MachineResult machine(const MachineOptions& options) {
+  const std::optional<std::string> folder =
+      options.cache.empty() ? default_cache_folder() : std::optional(options.cache);
+  const std::shared_ptr<Device> asked = options.asked_device();
+  const std::shared_ptr<Device> device = asked ? asked : cpu();
+  MachineResult result;
   if (device) {
-    record.sections[0].blocks.push_back(units_table(device->units(), peaks));
-    record.findings = wrong_hints(device->units(), peaks);
-    for (const std::string& note : device->notes()) record.findings.push_back(note);
+    result.peaks = machine_peaks(device, folder, options.fresh);
+    result.notes = device->notes();
+    if (device->free_bytes()) result.device = text_of(*device);
+    else result.units = device->units();
   }
-  const std::optional<CpuContention> pair = cpu_contention();
-  if (!pair) return record;
-  record.sections[0].blocks.push_back(pair_block(*pair));
-  if (pair->ratio() < 0.8)
-    record.findings.push_back(fmt::format(
-        "Two threads do {:.2f} times the work of one just now: the two CPUs share a core, or others use it.",
-        2 * pair->ratio()));
-  return record;
+  if (result.device.empty()) result.pair = cpu_contention();
+  result.environment = environment();
+  return result;
 }
 
 }  // namespace hone

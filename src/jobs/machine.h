@@ -3,25 +3,31 @@
 
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "base/peaks.h"
 #include "device/device.h"
-#include "report/record.h"
+#include "jobs/run_options.h"
+#include "measure/cpu_contention.h"
+#include "measure/environment.h"
 
 namespace hone {
 
-struct MachineOptions {
-  std::shared_ptr<Device> device;           // null: the CPU
-  std::optional<std::string> cache_folder;  // where peaks are remembered until the next boot; none: measured
-  bool fresh = false;                       // measured anew, whatever is remembered
-  std::string command;
+struct MachineOptions : DeviceFlags {
+  std::string cache;   // folder where peaks are remembered until the next boot
+  bool fresh = false;  // measured anew, whatever is remembered
+  static std::span<const OptionField<MachineOptions>> fields();
 };
 
-// Key-values "peaks", of a device that has memory of its own "rates", and, where there are two CPUs, "pair" (measured
-// now: hosts move virtual CPUs); table "reads".
-Record machine(const MachineOptions& options);
+struct MachineResult {
+  MachinePeaks peaks;  // zeros where no code can be generated for this CPU
+  std::string device;  // of a device that has memory of its own, and whose peaks these are: what it is called
+  std::optional<UnitRates> units;     // of the CPU, as the table of microarchitectures has them
+  std::optional<CpuContention> pair;  // where there are two CPUs; measured now: hosts move virtual CPUs
+  std::vector<std::string> notes;     // the device's
+  Environment environment;
+};
 
-// The peaks as rows of a record.
-KeyValues peaks_block(const MachinePeaks& peaks);
+MachineResult machine(const MachineOptions& options);
 
 }  // namespace hone

@@ -33,13 +33,10 @@ std::string PlanSpeed::text(const Budget& budget) const {
 }
 
 PlanSpeed measure_plan(const AllocateFormatsOptions& options, const std::string& plan_file) {
-  CandidateOptions open{.inputs = options.inputs,
-                        .given = {},
-                        .shapes = options.shapes,
-                        .session = options.session,
-                        .seed = options.seed};
+  CandidateOptions open{.given = {}, .shapes = options.shapes, .session = options.session, .seed = options.seed};
   open.session.compute.reset();  // of each as it is stored
-  std::vector<Candidate> both = open_candidates({options.model, plan_file}, open);
+  std::vector<Candidate> both =
+      open_candidates(std::vector{load_model(options.model, options.inputs), load_model(plan_file)}, open);
   const std::vector<Timing> timings = time_in_turn(both, open, options.seconds);
   const Ratio ratio = speed_ratio(timings[0], timings[1]);
   return {.original_ms = timings[0].p50 * 1e-6,

@@ -3,12 +3,10 @@
 #pragma once
 
 #include <span>
-#include <string>
 #include <vector>
 
 #include "jobs/probe.h"
-#include "jobs/progress.h"
-#include "report/record.h"
+#include "jobs/task.h"
 
 namespace hone {
 
@@ -18,19 +16,15 @@ struct ProbeRounds {
 };
 
 struct ProbeRoundsOptions {
-  std::string program;  // of hone
   int rounds = 6;
   double seconds = 20;  // no further round is begun after that, but kFewestProbes are taken
   uint64_t seed = 1;    // of the order
-  Progress progress = {};
 };
 constexpr int kFewestProbes = 2;
 
 // Each model first has a process that is not counted. ProbeOptions::session.cache_folder is replaced.
-std::vector<ProbeRounds> probe_in_turn(std::span<const ProbeOptions> models, const ProbeRoundsOptions& options);
-
-// The median of a field, with its interval where there are rounds enough; nothing without rounds.
-Cell median_cell(const std::vector<ProbeResult>& results, double ProbeResult::*field);
-Cell median_cell(const std::vector<ProbeResult>& results, int64_t ProbeResult::*field);
+// `context.new_process` must be there.
+std::vector<ProbeRounds> probe_in_turn(std::span<const ProbeOptions> models, const ProbeRoundsOptions& options,
+                                       const TaskContext& context);
 
 }  // namespace hone

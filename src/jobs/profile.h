@@ -1,38 +1,58 @@
 // Where the time of a run goes, step by step, against what the machine can do, and why it is not less.
 #pragma once
 
+#include <span>
 #include <string>
 #include <vector>
 
 #include "base/peaks.h"
 #include "jobs/candidate.h"
-#include "jobs/progress.h"
-#include "report/record.h"
-#include "runtime/session.h"
+#include "jobs/file_facts.h"
+#include "jobs/run_options.h"
+#include "jobs/step_times.h"
+#include "jobs/task.h"
+#include "measure/environment.h"
 
 namespace hone {
 
-struct ProfileOptions {
-  std::vector<std::string> models;  // one, or two that are shown side by side
+// The engine's types of ProfileOptions.
+struct ProfileModelsOptions {
   CandidateOptions open;
-  MachinePeaks peaks;
   double seconds = 10;  // longest measured part
-  std::string command;
-  Progress progress = {};
+  MachinePeaks peaks;   // what steps are held against
 };
 
-struct ProfileReport {
-  Record record;
-  std::string trace;  // the last runs, for chrome://tracing and ui.perfetto.dev (report/trace.h)
+struct ProfileOptions : ShapeFlags, RunFlags, GivenFlags, SeedFlags, CheckFiniteFlags {
+  double seconds = 10;
+
+  ProfileModelsOptions profiling() const;  // with the machine's peaks, which are measured unless they are remembered
+  static std::span<const OptionField<ProfileOptions>> fields();
+  static std::span<const OptionField<ProfileOptions>> own_fields();  // of these, all but those of CheckFiniteFlags
 };
 
-// Runs of every model with and without profiling, interleaved: key-values "profile" and tables "steps" and "slowest" of
-// one model, table "steps" side by side and key-values "totals" of two. Throws Error for models that are interpreted as
-// a whole.
-ProfileReport profile(const ProfileOptions& options);
+struct ModelSteps {
+  StepTimes times;
+  SessionStatistics session;
+  int64_t weight_bytes = 0;
+};
 
-// The same record of a session that is at hand. `threads` above 1 scale the peaks.
-Record profile(Session& session, const NamedTensors& inputs, const MachinePeaks& peaks, int threads,
-               double seconds = 5);
+struct ProfileResult {
+  std::vector<ModelSteps> models;  // one, or two that are looked at side by side
+  std::vector<FileFacts> files;    // theirs
+  MachinePeaks peaks;              // of one thread
+  RunConditions conditions;
+  std::vector<std::string> notes;  // what the sessions say of their machine code
+  Environment environment;
+};
+
+// Runs of every model with and without profiling, interleaved. Throws Error for models that are interpreted as a whole,
+// and for more than two.
+ProfileResult profile(std::span<const Model> models, const ProfileOptions& options, const TaskContext& context = {});
+ProfileResult profile_models(std::span<const Model> models, const ProfileModelsOptions& options,
+                             const TaskContext& context = {});
+
+// Of a session that is at hand. `threads` above 1 scale the peaks.
+ProfileResult profile_session(Session& session, const NamedTensors& inputs, const MachinePeaks& peaks, int threads,
+                              double seconds = 5);
 
 }  // namespace hone

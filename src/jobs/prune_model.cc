@@ -7,22 +7,18 @@
 #include <fmt/format.h>
 
 #include "base/error.h"
-#include "base/hash.h"
 #include "base/text.h"
 #include "calibrate/collect.h"
 #include "data/reader.h"
 #include "io/artefact.h"
 #include "io/sparse_storage.h"
 #include "ir/bodies.h"
-#include "jobs/bench.h"
 #include "jobs/calibration_data.h"
 #include "jobs/evaluation.h"
 #include "jobs/how_trained.h"
-#include "jobs/save_model.h"
 #include "jobs/scratch_folder.h"
 #include "jobs/train_model.h"
 #include "jobs/untrained_lines.h"
-#include "measure/environment.h"
 #include "ops/calls/conv.h"
 #include "ops/calls/gather.h"
 #include "ops/calls/linear.h"
@@ -59,7 +55,7 @@ const char* loss_of(TargetKind kind) {
 }
 
 // The rows for training of a data set, or all where it has no splits; or an array file, with labels.
-CalibrationData labelled_samples(const LoadedModel& model, const Calibration& data, const DataOptions& reading) {
+CalibrationData labelled_samples(const Model& model, const Calibration& data, const DataOptions& reading) {
   const bool is_read_otherwise = !options_toml(DataOptions::fields(), reading).empty();
   if (is_calibration_file(data.file) && !is_read_otherwise) return read_calibration(model, data.file, data.batch);
   const Dataset dataset = read_dataset(data.file, reading);
@@ -75,20 +71,21 @@ double sparsity_of_stage(const PruneSchedule& schedule, double whole, int64_t st
 
 int64_t weight_count(const Graph& graph) { return sizes(graph).parameters; }
 
-std::string percent(double share) { return fmt::format("{:.2f} %", 100 * share); }
-
 // What reads weights that are pruned, and tables, of which no one expects it.
 constexpr const OpDef* kSeen[] = {&linear_def, &conv_def, &gather_def};
 
 class Pruner {
  public:
-  Pruner(const LoadedModel& model, const PruneModelOptions& options) : model_(model), options_(options) { check(); }
+  Pruner(const Model& model, const PruneModelOptions& options, const TaskContext& context)
+      : model_(model), options_(options), context_(context) {
+    check();
+  }
 
-  Record run() {
+  PrunedModel run() {
     TrainingForm form = training_form(model_.graph);
     original_ = std::move(form.graph);
     passed_over_ = passed_over_lines(unseen_weights(original_, kSeen), form.relaid, "unpruned");
-    LoadedModel current = model_;
+    Model current = model_;
     current.graph = original_;
     const auto stages = options_.schedule.schedule == "one-shot" ? int64_t{1} : options_.schedule.stages;
     double before = 0;
@@ -101,7 +98,7 @@ class Pruner {
         now.sparsity = is_structured(now) ? 1 - (1 - overall) / (1 - before) : overall;
         before = overall;
       }
-      tell(options_.progress, fmt::format("stage {} of {}: scores", stage, stages));
+      context_.tell(fmt::format("stage {} of {}: scores", stage, stages));
       const ScoreSources sources =
           score_sources(current, current.graph, now, options_.data, options_.schedule.score_rate);
       PrunedGraph pruned = prune_weights(current.graph, now, sources);
@@ -111,7 +108,7 @@ class Pruner {
       current.graph.compact();
       if (!options_.train_config.empty()) train(current, stage);
     }
-    return record(current);
+    return result(std::move(current));
   }
 
  private:
@@ -135,13 +132,10 @@ class Pruner {
       fail("{} go at once; leave the schedule out, and train after it by --train-config", options_.prune.structure);
     if (!options_.train_config.empty() && options_.data.file.empty())
       fail("there is nothing to train on; give --data FILE");
-    const ExporterDef& exporter = exporter_for(options_.output);  // also refuses names that say no format
     const std::vector<std::string> stores{"whole", kSparse};
     if (!std::ranges::count(stores, options_.store))
       fail("store is \"{}\"; accepted: {}{}", options_.store, fmt::join(stores, ", "),
            did_you_mean(options_.store, stores));
-    if (is_sparse() && !exporter.has_sparse_storage)
-      fail("{}: a bitmap and values are stored in .safetensors; ONNX has all elements", options_.output);
   }
 
   // The weights as they were before training, without those that went: Frankle and Carbin, "The lottery ticket
@@ -165,7 +159,7 @@ class Pruner {
     }
   }
 
-  void train(LoadedModel& current, int64_t stage) {
+  void train(Model& current, int64_t stage) {
     const std::string in = scratch_.path() + fmt::format("/pruned_{}.safetensors", stage),
                       out = scratch_.path() + fmt::format("/trained_{}.safetensors", stage);
     save_as_artefact(in, current.graph, current.files);
@@ -177,88 +171,37 @@ class Pruner {
            options_.data.file);
     training.training.keep_zeros = true;
     training.session = options_.data.session;
-    const LoadedModel begun = load_model(in);
-    const TrainedModel stages = train_model(begun, training, {.progress = options_.progress});
+    const Model begun = load_model(in);
+    const TrainedModel stages =
+        train_model(begun, training, {.progress = context_.progress, .cancelled = context_.cancelled});
     trained_.push_back(fmt::format("stage {}: {}", stage, how_trained(stages)));
     save_trained(out, stages, begun);
-    LoadedModel trained = load_model(out);
+    Model trained = load_model(out);
     trained.path = model_.path, trained.name = model_.name;
     trained.weight_files = model_.weight_files, trained.file_bytes = model_.file_bytes;
     current = std::move(trained);
   }
 
-  Table table() const {
-    const char* unit = !is_structured(options_.prune) ? "weights" : options_.prune.structure.c_str();
-    Table table{.key = "pruned",
-                .title = "What went",
-                .columns = {{"name", "layer"},
-                            {"all", unit, "", {NumberFormat::integer, 0}},
-                            {"gone", "gone", "", {NumberFormat::integer, 0}},
-                            {"share", "share", "", {NumberFormat::percent, 1}},
-                            {"why", "why not"}},
-                .rows = {}};
-    for (const PrunedPart& part : parts_)
-      table.rows.push_back({part.name, number(static_cast<double>(part.all)), number(static_cast<double>(part.gone)),
-                            number(part.all == 0 ? 0 : static_cast<double>(part.gone) / static_cast<double>(part.all)),
-                            part.kept_because.empty() ? Cell() : Cell(part.kept_because)});
-    return table;
+  PrunedModel result(Model pruned) const {
+    const int64_t after = weight_count(pruned.graph);
+    const StoredBytes stored = stored_bytes(pruned.graph);
+    const bool is_sparse = options_.store == kSparse;
+    if (is_sparse) pruned.graph.metadata[kStoreKey] = kSparse;
+    return {.model = std::move(pruned),
+            .structure = options_.prune.structure,
+            .is_smaller = is_structured(options_.prune),
+            .is_sparse = is_sparse,
+            .weights_before = weight_count(original_),
+            .weights_after = after,
+            .stored = stored,
+            .parts = parts_,
+            .passed_over = passed_over_,
+            .trained = trained_};
   }
 
-  std::string effect(const Graph& graph) const {
-    const auto bytes = [](int64_t n) { return human_bytes(static_cast<double>(n)); };
-    if (is_structured(options_.prune)) {
-      const int64_t before = weight_count(original_), after = weight_count(graph);
-      return fmt::format("{} of {} weights are left ({}): the model is smaller, and computes less", after, before,
-                         percent(static_cast<double>(after) / static_cast<double>(std::max<int64_t>(before, 1))));
-    }
-    int64_t all = 0, gone = 0;
-    for (const PrunedPart& part : parts_) all += part.all, gone += part.gone;
-    const StoredBytes stored = stored_bytes(graph);
-    return fmt::format(
-        "{} of {} weights in {} layers are 0 ({}). As a bitmap and the values that are left, all weights {} {} "
-        "instead of {}{}. Kernels multiply by zeros, too",
-        gone, all, parts_.size(), percent(static_cast<double>(gone) / static_cast<double>(std::max<int64_t>(all, 1))),
-        is_sparse() ? "take" : "would take", bytes(stored.sparse), bytes(stored.whole),
-        is_sparse() ? "" : " (--store sparse); the file stores zeros as other numbers");
-  }
-
-  bool is_sparse() const { return options_.store == kSparse; }
-
-  // The original and what was written, by the bytes of their files and the time of a run.
-  void add_measured(Record& record) const {
-    Record timed = bench({.models = {model_.path, options_.output},
-                          .open = options_.open,
-                          .seconds = options_.seconds,
-                          .progress = options_.progress});
-    for (Block& block : timed.sections.at(0).blocks)
-      if (const Table* table = std::get_if<Table>(&block); table && table->key == "results")
-        record.sections.push_back({"Measured", {std::move(block)}});
-  }
-
-  Record record(LoadedModel pruned) const {
-    if (is_sparse()) pruned.graph.metadata[kStoreKey] = kSparse;
-    LoadedModel source = pruned;
-    source.graph = model_.graph;
-    const SavedModel saved = save_model(options_.output, pruned.graph, source);
-    Record record{.title = fmt::format("{} pruned", model_.name),
-                  .command = options_.command,
-                  .findings = {effect(pruned.graph)},
-                  .sections = {{"Pruned", {table()}}},
-                  .machine = describe(environment()),
-                  .manifest = {}};
-    record.findings.insert(record.findings.end(), passed_over_.begin(), passed_over_.end());
-    record.findings.insert(record.findings.end(), trained_.begin(), trained_.end());
-    record.findings.push_back(size_finding(options_.output, saved, model_));
-    add_check(record, options_.output, saved);
-    if (options_.seconds > 0) add_measured(record);
-    if (!model_.weight_files.empty())
-      record.manifest.push_back({"input", model_.path, model_.sha256(), model_.file_bytes});
-    record.manifest.push_back({"output", options_.output, sha256_of_file(options_.output), saved.bytes});
-    return record;
-  }
-
-  const LoadedModel& model_;
+  const Model& model_;
   const PruneModelOptions& options_;
+  const TaskContext& context_;
   Graph original_;
   std::vector<PrunedPart> parts_;
   std::vector<std::string> trained_, passed_over_;
@@ -292,8 +235,8 @@ LossData loss_data(const Graph& graph, const CalibrationData& read, const std::s
   return found;
 }
 
-ScoreSources score_sources(const LoadedModel& model, const Graph& graph, const PruneOptions& options,
-                           const Calibration& data, double score_rate, const DataOptions& reading) {
+ScoreSources score_sources(const Model& model, const Graph& graph, const PruneOptions& options, const Calibration& data,
+                           double score_rate, const DataOptions& reading) {
   using Needs = ScoreDef::Needs;
   const ScoreDef& def = find_score(options);
   ScoreSources sources;
@@ -315,7 +258,21 @@ ScoreSources score_sources(const LoadedModel& model, const Graph& graph, const P
   return sources;
 }
 
-Record prune_model(const LoadedModel& model, const PruneModelOptions& options) { return Pruner(model, options).run(); }
+PrunedModel prune_model(const Model& model, const PruneModelOptions& options, const TaskContext& context) {
+  return Pruner(model, options, context).run();
+}
+
+void check_storage(const PruneModelOptions& options, const std::string& output) {
+  const ExporterDef& exporter = exporter_for(output);  // also refuses names that say no format
+  if (options.store == kSparse && !exporter.has_sparse_storage)
+    fail("{}: a bitmap and values are stored in .safetensors; ONNX has all elements", output);
+}
+
+SavedModel save_pruned(const std::string& path, const PrunedModel& pruned, const Model& original) {
+  Model source = pruned.model;
+  source.graph = original.graph;
+  return save_model(path, pruned.model.graph, source);
+}
 
 StoredBytes stored_bytes(const Graph& graph) {
   StoredBytes bytes;

@@ -6,14 +6,13 @@
 #include <vector>
 
 #include "jobs/calibration_data.h"
-#include "jobs/candidate.h"
 #include "jobs/load_model.h"
-#include "jobs/progress.h"
 #include "jobs/quantize_model.h"
+#include "jobs/save_model.h"
+#include "jobs/task.h"
 #include "jobs/train_options.h"
 #include "prune/loss_gradients.h"
 #include "prune/prune_weights.h"
-#include "report/record.h"
 
 namespace hone {
 
@@ -31,23 +30,7 @@ struct PruneModelOptions {
   Calibration data;             // what scores and training learn from; file empty: none
   std::string train_config;     // TOML of hone train: of the training after each stage; empty: none
   std::string store = "whole";  // sparse: as a bitmap and the values that are left, where that is smaller
-  CandidateOptions open;        // how the original and the written file are measured beside each other
-  double seconds = 0;           // of that; 0: not
-  std::string output, command;
-  Progress progress = {};
 };
-
-// Scores' sources for the graph, from the data, which `reading` says how to read. Throws Error where the method needs
-// data, or labels, that are not there.
-ScoreSources score_sources(const LoadedModel& model, const Graph& graph, const PruneOptions& options,
-                           const Calibration& data, double score_rate, const DataOptions& reading = {});
-
-// Batches with their labels, shaped as the graph's predictions are but for the classes. Throws Error where there are
-// none, saying that `what` needs them.
-LossData loss_data(const Graph& graph, const CalibrationData& read, const std::string& file, const std::string& what);
-
-// Throws Error before anything is written where options, data and model do not fit.
-Record prune_model(const LoadedModel& model, const PruneModelOptions& options);
 
 // Bytes of all constants, and what they take where those of which many elements are alike are a bitmap and the others'
 // values (io/sparse_storage.h).
@@ -55,5 +38,35 @@ struct StoredBytes {
   int64_t whole = 0, sparse = 0;
 };
 StoredBytes stored_bytes(const Graph& graph);
+
+struct PrunedModel {
+  Model model;              // as it is to be written
+  std::string structure;    // what went: PruneOptions::structure
+  bool is_smaller = false;  // parts went; else their weights are 0
+  bool is_sparse = false;   // it is stored as a bitmap and values
+  int64_t weights_before = 0, weights_after = 0;
+  StoredBytes stored;
+  std::vector<PrunedPart> parts;         // of the last stage
+  std::vector<std::string> passed_over;  // weights that are not looked at: a sentence each
+  std::vector<std::string> trained;      // what training after each stage did: a sentence each
+};
+
+// Scores' sources for the graph, from the data, which `reading` says how to read. Throws Error where the method needs
+// data, or labels, that are not there.
+ScoreSources score_sources(const Model& model, const Graph& graph, const PruneOptions& options, const Calibration& data,
+                           double score_rate, const DataOptions& reading = {});
+
+// Batches with their labels, shaped as the graph's predictions are but for the classes. Throws Error where there are
+// none, saying that `what` needs them.
+LossData loss_data(const Graph& graph, const CalibrationData& read, const std::string& file, const std::string& what);
+
+// Throws Error where options, data and model do not fit.
+PrunedModel prune_model(const Model& model, const PruneModelOptions& options, const TaskContext& context = {});
+
+// Throws Error where no file of that name has the options' storage.
+void check_storage(const PruneModelOptions& options, const std::string& output);
+
+// As a file that runs alone; `original`: what was pruned.
+SavedModel save_pruned(const std::string& path, const PrunedModel& pruned, const Model& original);
 
 }  // namespace hone

@@ -5,7 +5,6 @@
 #include <filesystem>
 #include <set>
 
-#include "base/hash.h"
 #include "base/threads.h"
 #include "calibrate/collect.h"
 #include "calibrate/ranges.h"
@@ -15,7 +14,6 @@
 #include "jobs/calibration_data.h"
 #include "jobs/compiled_packer.h"
 #include "jobs/default_inputs.h"
-#include "measure/environment.h"
 #include "measure/quality.h"
 #include "passes/compress/nonfinite.h"
 #include "passes/weight_matrix.h"
@@ -41,7 +39,7 @@ struct Sources {
   RangeSource ranges;
 };
 
-Sources sources_on(const LoadedModel& model, const Calibration& calibration) {
+Sources sources_on(const Model& model, const Calibration& calibration) {
   if (calibration.file.empty()) return {};
   const auto data = std::make_shared<CalibrationData>(read_calibration(model, calibration.file, calibration.batch));
   const SessionOptions session = calibration.session;
@@ -144,7 +142,7 @@ std::optional<InputBits> input_bits(const Graph& graph, const std::vector<Quanti
 
 std::span<const OptionField<Calibration>> calibration_fields() { return kCalibrationFields; }
 
-QuantizedModel quantize_model(const LoadedModel& model, const QuantizeOptions& options, std::optional<Compute> compute,
+QuantizedModel quantize_model(const Model& model, const QuantizeOptions& options, std::optional<Compute> compute,
                               const Calibration& calibration) {
   const std::shared_ptr<const Packer> packer = compiled_packer();
   const Graph original = with_unique_labels(canonicalise(model.graph));
@@ -199,31 +197,6 @@ std::string quantize_config(const std::string& path, const QuantizeOptions& opti
   const std::filesystem::path below = file.lexically_relative(folder);
   named.file = below.empty() || *below.begin() == ".." ? file : below;
   return options_toml(calibration_fields(), named) + text;
-}
-
-Record quantize_to_file(const LoadedModel& model, const QuantizeOptions& options, std::optional<Compute> compute,
-                        const std::string& output, const std::string& command, const Calibration& calibration) {
-  const QuantizedModel quantized = quantize_model(model, options, compute, calibration);
-  const SavedModel saved = save_model(output, quantized.graph, model);
-  Record record{.title = fmt::format("{} quantized", model.name),
-                .command = command,
-                .findings = {},
-                .sections = {{"Tensors", describe(quantized)}},
-                .machine = describe(environment()),
-                .manifest = {}};
-  record.findings.push_back(size_finding(output, saved, model));
-  add_check(record, output, saved);
-  if (calibrates(options) && has_bodies(quantized.graph))
-    record.findings.push_back(
-        fmt::format("weights in bodies of If, Loop and Scan are not calibrated: they are rounded {}, and no other step "
-                    "that learns from data changes them",
-                    options.method == "nearest" ? "to the nearest" : "by scale-search"));
-  record.manifest.push_back({"input", model.path, model.sha256(), model.file_bytes});
-  if (!calibration.file.empty())
-    record.manifest.push_back({"calibration", calibration.file, sha256_of_file(calibration.file),
-                               static_cast<int64_t>(std::filesystem::file_size(calibration.file))});
-  record.manifest.push_back({"output", output, sha256_of_file(output), saved.bytes});
-  return record;
 }
 
 }  // namespace hone

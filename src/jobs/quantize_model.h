@@ -1,4 +1,4 @@
-// hone quantize: a model with its constants in other number formats, written as one file that runs alone.
+// hone quantize: a model with its constants in other number formats.
 #pragma once
 
 #include <optional>
@@ -9,10 +9,8 @@
 #include "formats/packed.h"
 #include "jobs/load_model.h"
 #include "jobs/plan.h"
-#include "jobs/save_model.h"
 #include "passes/compress/quantize.h"
 #include "passes/pipelines.h"
-#include "report/record.h"
 #include "runtime/session.h"
 
 namespace hone {
@@ -50,7 +48,7 @@ struct QuantizedModel {
 
 // The graph in canonical form with the chosen constants packed. `compute`, when given, is stored in the model. Throws
 // Error where an option needs calibration data and there are none.
-QuantizedModel quantize_model(const LoadedModel& model, const QuantizeOptions& options, std::optional<Compute> compute,
+QuantizedModel quantize_model(const Model& model, const QuantizeOptions& options, std::optional<Compute> compute,
                               const Calibration& calibration = {});
 
 // Reads a TOML file with the keys of quantize_fields(), calibration_fields(), where a path starts at the file's folder,
@@ -60,15 +58,5 @@ void read_quantize_config(const std::string& path, QuantizeOptions& options, Cal
 
 // Such a file, to be written as `path`. The data are named where the options calibrate.
 std::string quantize_config(const std::string& path, const QuantizeOptions& options, const Calibration& calibration);
-
-enum class Listed : uint8_t { all, changed };
-
-// The table "tensors", of all or of those whose format changed; "activations", when one is rounded; "counts" of values
-// that the formats can't hold; and the totals of all constants.
-std::vector<Block> describe(const QuantizedModel& quantized, Listed listed = Listed::all);
-
-// quantize_model, save_model and the record of both.
-Record quantize_to_file(const LoadedModel& model, const QuantizeOptions& options, std::optional<Compute> compute,
-                        const std::string& output, const std::string& command, const Calibration& calibration = {});
 
 }  // namespace hone

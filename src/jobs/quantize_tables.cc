@@ -1,10 +1,10 @@
-// What became of a model's tensors, as tables.
+#include "jobs/quantize_tables.h"
+
 #include <algorithm>
 #include <cmath>
 
 #include <fmt/ranges.h>
 
-#include "jobs/quantize_model.h"
 #include "passes/pipelines.h"
 
 namespace hone {

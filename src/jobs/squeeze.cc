@@ -1,24 +1,21 @@
 #include "jobs/squeeze.h"
 
-#include <algorithm>
-#include <cmath>
-
-#include "base/hash.h"
 #include "io/tokenizer_files.h"
-#include "jobs/agreement.h"
-#include "jobs/bench.h"
-#include "jobs/evaluate.h"
-#include "jobs/quantize_model.h"
 #include "jobs/sample_texts.h"
 #include "jobs/text_inputs.h"
-#include "report/graph_drawing.h"
 
 namespace hone {
 namespace {
 
+constexpr OptionField<SqueezeOptions> kDrop[] = {
+    flag("max-drop",
+         "Write nothing that loses more of the (first) metric on --data: 0.5% (points of a share; of other metrics a "
+         "part of the original's) or 0.01 (in the metric's own numbers)",
+         &SqueezeOptions::max_drop)};
+
 constexpr uint64_t kMadeUpRuns = 16;  // when there are neither texts nor given inputs
 
-bool reads_texts(const LoadedModel& model) {
+bool reads_texts(const Model& model) {
   if (!has_tokenizer(model.files)) return false;
   for (ValueId v : model.graph.arguments()) {
     const std::string& label = model.graph.value(v).label;
@@ -33,7 +30,7 @@ struct Examples {
   std::string description;
 };
 
-Examples examples_for(const SqueezeOptions& options, const LoadedModel& model) {
+Examples examples_for(const SqueezeModelOptions& options, const Model& model) {
   if (!options.given.empty()) {
     if (!options.texts.empty()) fail("inputs and texts were both given; give one of them");
     return {{options.given}, "the given inputs"};
@@ -53,41 +50,19 @@ Examples examples_for(const SqueezeOptions& options, const LoadedModel& model) {
   return examples;
 }
 
-BarChart sqnr_bars(const std::vector<QuantizedTensor>& tensors) {
-  BarChart chart{
-      .key = "sqnr", .title = "Signal to quantization noise per tensor", .value = {"SQNR", "dB"}, .bars = {}};
-  for (const QuantizedTensor& t : tensors)
-    if (t.sqnr_db && std::isfinite(*t.sqnr_db)) chart.bars.push_back({t.choice.name, *t.sqnr_db, t.choice.after});
-  return chart;
-}
-
-// How outputs agree is said once, over all examples: the comparison's one run would be a second number for it.
-void leave_out_agreement(Record& record) {
-  for (Section& section : record.sections)
-    for (Block& block : section.blocks)
-      if (auto* table = std::get_if<Table>(&block); table && table->key == "comparison")
-        for (const char* key : {"cosine", "max_abs_error", "top1"}) {
-          const auto found = std::ranges::find(table->columns, std::string(key), &Column::key);
-          if (found == table->columns.end()) continue;
-          const auto column = found - table->columns.begin();
-          table->columns.erase(found);
-          for (std::vector<Cell>& row : table->rows) row.erase(row.begin() + column);
-        }
-}
-
 // That the quantized graph loses no more than was allowed, in a sentence; Error when it does.
-std::optional<std::string> held_to_drop(const SqueezeOptions& options, const LoadedModel& model, Session& original,
-                                        const Graph& quantized) {
+std::optional<std::string> held_to_drop(const SqueezeModelOptions& options, const Model& model, Session& original,
+                                        const Graph& quantized, const TaskContext& context) {
   if (!options.max_drop) return std::nullopt;
   if (!options.evaluation.given()) fail("a drop of at most {}: of what? Give --data", to_string(*options.max_drop));
   const EvaluationData data = read_evaluation_data(options.evaluation.data);
   const Evaluation evaluation(model, data, options.evaluation);
   if (evaluation.metrics().empty() && !evaluation.takes_programs())
     fail("a drop of at most {}: of which metric? Give --metric", to_string(*options.max_drop));
-  tell(options.progress, "what the result loses");
+  context.tell("what the result loses");
   Session result(quantized, options.session);
-  const Figure before = evaluation.run(original, options.progress).figures[0],
-               after = evaluation.run(result, options.progress).figures[0];
+  const Figure before = evaluation.run(original, context.progress).figures[0],
+               after = evaluation.run(result, context.progress).figures[0];
   const Difference difference = difference_of(before, after, options.evaluation.data.seed);
   const double lost = before.larger_is_better() ? -difference.value : difference.value;
   const std::string text = fmt::format("{} is {}, of the original {} ({})", before.title,
@@ -104,49 +79,59 @@ std::optional<std::string> held_to_drop(const SqueezeOptions& options, const Loa
 
 }  // namespace
 
-Record squeeze(const SqueezeOptions& options) {
-  LoadedModel model = load_model(options.model, options.inputs);
+std::span<const OptionField<SqueezeOptions>> SqueezeOptions::fields() {
+  static const auto all = joined_fields<SqueezeOptions>(
+      QuantizeFlags::fields(), GivenFlags::fields(), TextFlags::fields(), EvaluationFlags::data_fields(),
+      EvaluationFlags::fields("data-"), kDrop, ShapeFlags::fields(), RunFlags::fields(), RunFlags::trust_fields(),
+      SecondsFlags::fields(), SeedFlags::fields());
+  return all;
+}
+
+SqueezeModelOptions SqueezeOptions::typed() const {
+  return {.quantize = quantize(),
+          .calibration = calibration(),
+          .compute = compute_type().value_or(Compute::bf16),
+          .given = given(),
+          .texts = texts(),
+          .shapes = shapes(),
+          .evaluation = evaluation(),
+          .max_drop = max_drop.empty() ? std::nullopt : std::optional(parse_max_drop(max_drop)),
+          .session = session_options(),
+          .seconds = seconds,
+          .seed = seed};
+}
+
+SqueezeResult squeeze(const Model& original, const std::string& output, const SqueezeModelOptions& options,
+                      const TaskContext& context) {
+  Model model = original;
   if (options.evaluation.max_length > 0) cut_texts(model, options.evaluation.max_length);
-  refuse_source_as_output(options.output, model);  // it is what the result is measured against
+  refuse_source_as_output(output, model);  // it is what the result is measured against
   const Examples examples = examples_for(options, model);
-  tell(options.progress, "quantizing");
-  const QuantizedModel quantized = quantize_model(model, options.quantize, options.compute, options.calibration);
+  context.tell("quantizing");
+  SqueezeResult result{.quantized = quantize_model(model, options.quantize, options.compute, options.calibration),
+                       .examples = examples.description};
   // What does not fit is refused while nothing is written yet.
   if (options.given.empty()) bind_symbols(model.graph, options.shapes);
-  Session original(model.graph, options.session);
-  original.run(examples.inputs[0]);
-  const std::optional<std::string> kept = held_to_drop(options, model, original, quantized.graph);
-  const SavedModel saved = save_model(options.output, quantized.graph, model);
-  Session result(load_model(options.output).graph, options.session);
-  tell(options.progress, "comparing outputs on " + examples.description);
-  const Agreement agreed = agreement(original, result, examples.inputs);
+  Session before(model.graph, options.session);
+  before.run(examples.inputs[0]);
+  result.kept = held_to_drop(options, model, before, result.quantized.graph, context);
+  result.saved = save_model(output, result.quantized.graph, model);
+  const Model written = load_model(output);
+  Session after(written.graph, options.session);
+  context.tell("comparing outputs on " + examples.description);
+  result.agreement = agreement(before, after, examples.inputs);
+  result.timed = time_models(
+      std::vector{original, written},
+      {.open = {.given = options.given, .shapes = options.shapes, .session = options.session, .seed = options.seed},
+       .seconds = options.seconds,
+       .evaluation = options.evaluation},
+      context);
+  return result;
+}
 
-  Record record = bench({.models = {options.model, options.output},
-                         .open = {.inputs = options.inputs,
-                                  .given = options.given,
-                                  .shapes = options.shapes,
-                                  .session = options.session,
-                                  .seed = options.seed},
-                         .program = options.program,
-                         .seconds = options.seconds,
-                         .evaluation = options.evaluation,
-                         .command = options.command,
-                         .progress = options.progress});
-  leave_out_agreement(record);
-  record.title = fmt::format("{} squeezed", model.name);
-  record.findings.insert(record.findings.begin(), size_finding(options.output, saved, model));
-  add_check(record, options.output, saved);
-  for (std::string& line : findings_of(agreed, examples.description)) record.findings.push_back(std::move(line));
-  for (Block& table : agreement_tables(agreed, fmt::format("Outputs on {}", examples.description)))
-    record.sections[0].blocks.push_back(std::move(table));
-  if (kept) record.findings.push_back(*kept);
-  std::vector<Block> tensors = describe(quantized, Listed::changed);
-  if (BarChart bars = sqnr_bars(quantized.tensors); !bars.bars.empty())
-    tensors.insert(tensors.begin(), std::move(bars));
-  record.sections.push_back({"Tensors", std::move(tensors)});
-  record.sections.push_back({"Graph", {graph_drawing(quantized.graph, "The written model")}});
-  record.manifest[1].role = "output";
-  return record;
+SqueezeResult squeeze(const Model& model, const std::string& output, const SqueezeOptions& options,
+                      const TaskContext& context) {
+  return squeeze(model, output, options.typed(), context);
 }
 
 }  // namespace hone

@@ -96,6 +96,7 @@ std::vector<NamedTensors> TrainingRun::lessons(const Batch& batch) {
 
 double TrainingRun::step(const TrainingStep& step) {
   const Trainer::Step done = trainer_.step(lessons(step.batch), step.rate, false, step.batch.first);
+  if (!std::isfinite(done.loss)) return done.loss;  // the loop's end, of which nothing is logged
   loss_sum_ += done.loss;
   ++loss_steps_;
   has_norm_ = done.norm.has_value();

@@ -79,6 +79,7 @@ TEST_F(C, NullPointersAreRefused) {
   EXPECT_EQ(hone_open(nullptr, &made), HONE_REFUSED);
   EXPECT_THAT(hone_error(), HasSubstr("path is a null pointer"));
   EXPECT_EQ(hone_open(path_.c_str(), nullptr), HONE_REFUSED);
+  EXPECT_EQ(hone_open(std::string(300, 'm').c_str(), &made), HONE_REFUSED);  // a name that no file system takes
   EXPECT_EQ(hone_save(model_, nullptr), HONE_REFUSED);
   EXPECT_EQ(hone_quantize(model_, nullptr, 1, &made), HONE_REFUSED);
   EXPECT_EQ(hone_input_count(session_, nullptr), HONE_REFUSED);

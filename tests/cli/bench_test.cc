@@ -51,6 +51,13 @@ TEST_F(Bench, SeveralModelsAreComparedWithTheFirst) {
   }
 }
 
+TEST_F(Bench, SamplesAreNotWrittenOverAModel) {
+  const ProgramResult result =
+      hone_program({"bench", model, "--seconds", "0.1", "--no-probe", "--samples", model + "/model.safetensors"});
+  EXPECT_NE(result.exit_code, 0);
+  EXPECT_THAT(result.err, HasSubstr("which is read; choose another place"));
+}
+
 TEST_F(Bench, ModelsWithOtherInputsAreNotCompared) {
   const std::string other = folder / "other";
   bert.pools = false;

@@ -22,7 +22,7 @@ std::string help(std::vector<std::string> words) {
 }
 
 TEST(Help, ThePageOfVerbsIsWhatTheTablesSay) {
-  EXPECT_TRUE(help({"--as", "markdown"}) == read_file(kSourceDir + std::string("/docs/cli.md")))
+  EXPECT_TRUE(help({"--as", "markdown"}) == read_file(test::kSourceDir + std::string("/docs/cli.md")))
       << "make docs writes it";
 }
 

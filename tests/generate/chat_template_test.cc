@@ -43,6 +43,14 @@ TEST(ChatTemplate, ExpressionsAndWhiteSpaceAreThoseOfJinja) {
   }
 }
 
+TEST(ChatTemplate, TextsArePartedAsPythonPartsThem) {
+  EXPECT_EQ(shown("{{ '  a b  c '.split(none, 1) }}"), "['a', 'b  c ']");
+  EXPECT_EQ(shown("{{ ' a b  c '.rsplit(none, 1) }}"), "[' a b', 'c']");
+  EXPECT_EQ(shown("{{ '  a b '.split() }}{{ '  a b '.rsplit() }}"), "['a', 'b']['a', 'b']");
+  EXPECT_EQ(shown("{{ '  a b '.split(none, 0) }}{{ '  a b '.rsplit(none, 0) }}"), "['a b ']['  a b']");
+  EXPECT_EQ(shown("{{ ' '.split() }}{{ ''.rsplit() }}"), "[][]");
+}
+
 TEST(ChatTemplate, UnknownConstructsAreNamedWithTheirLine) {
   EXPECT_EQ(
       error_of([] { shown("\n{% include 'x' %}"); }),
@@ -86,6 +94,12 @@ TEST(ChatTemplate, LoopsTextAndDepthHaveLimits) {
         shown("{% set ns = namespace(t=[1]) %}{% for a in range(99) %}{% set ns.t = [ns.t, ns.t] %}{% endfor %}");
       }),
       HasSubstr("takes too long"));
+  EXPECT_THAT(
+      error_of([] {  // a method holds its object
+        shown("{% set ns = namespace(x={}) %}{% for i in range(9999) %}{% set ns.x = {'a': ns.x.get} %}{% endfor %}");
+      }),
+      HasSubstr("more than 100 deep"));
+  EXPECT_THAT(error_of([] { shown("{{ ('a' * 800000 ~ 'b') in 'a' * 1600000 }}"); }), HasSubstr("takes too long"));
   EXPECT_THAT(error_of([] {
                 shown("{% set ns = namespace(t=[]) %}{% for a in range(999) %}{% set ns.t = [ns.t] %}{% endfor %}");
               }),

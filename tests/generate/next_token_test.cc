@@ -114,6 +114,8 @@ TEST(NextToken, RefusesNaNAndInfinitiesByPlaceAndTakesMaskedTokens) {
 TEST(NextToken, RefusesOptionsThatSayNothing) {
   EXPECT_EQ(error_of([] { check(ChoiceOptions{.temperature = -1}); }),
             "option temperature: expected a number from 0 to 100, found -1");
+  EXPECT_EQ(error_of([] { check(ChoiceOptions{.temperature = 1e-310}); }),
+            "option temperature: 1e-310 is too small; 0 chooses the largest logit, and others are at least 1e-06");
   EXPECT_EQ(error_of([] { check(ChoiceOptions{.top_p = NAN}); }),
             "option top-p: expected a number from 0 to 1, found nan");
   EXPECT_EQ(error_of([] { check(ChoiceOptions{.top_k = -2}); }), "option top-k: expected an integer from 0, found -2");

@@ -164,7 +164,7 @@ TEST(TextGenerator, APromptThatIsTooLongSaysByHowMuchOrLosesItsBegin) {
   TextGenerator g = generator();
   TextRequest asked = request(Ids(30, 5));
   EXPECT_EQ(error_of([&] { g.generate(asked); }),
-            "the prompt has 30 tokens, 6 more than the 24 of the context; --truncate leaves out its begin");
+            "the prompt has 30 tokens, 6 more than the 24 of the context; truncate leaves out its begin");
   asked.truncate = true;
   const GeneratedText got = g.generate(asked);
   EXPECT_EQ(got.prompt_tokens, 24);

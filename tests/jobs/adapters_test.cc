@@ -18,6 +18,7 @@
 #include "train/adapters.h"
 #include "train/loop/trainer.h"
 #include "train/registry.h"
+#include "views/adapters.h"
 
 namespace hone {
 namespace {
@@ -61,6 +62,11 @@ class AdaptersTest : public JobsTest {
   }
 };
 
+template <class Result>
+void write(const Model& source, const Result& result, const std::string& output) {
+  save_model(output, result.graph, source);
+}
+
 TEST_F(AdaptersTest, TrainingTouchesAdaptersAndTheLastLayerOnly) {
   const FileTraining options = lora_options(model, "adapted.safetensors");
   const TrainedModel trained = train_file(options);
@@ -76,16 +82,16 @@ TEST_F(AdaptersTest, TrainingTouchesAdaptersAndTheLastLayerOnly) {
   }
   EXPECT_EQ(adapters_of(after).size(), 13);  // six linears of each layer, and the table
 
-  fuse_adapters(load_model(options.output), {}, folder / "fused.safetensors", "");
+  write(load_model(options.output), fuse_adapters(load_model(options.output), {}), folder / "fused.safetensors");
   const Graph fused = load_model(folder / "fused.safetensors").graph;
   EXPECT_FALSE(has_adapters(fused));
   expect_close(run(after), run(fused), 1e-4);
 }
 
 TEST_F(AdaptersTest, WeightsThatNoAdapterStandsBesideAreNamed) {
-  const Record record = insert_adapters(load_model(put_graph("sliced.safetensors", kSliced)),
-                                        {.rule = {"op:linear"}, .rank = 1}, folder / "adapted.safetensors", "");
-  EXPECT_THAT(record.findings,
+  const InsertedAdapters inserted =
+      insert_adapters(load_model(put_graph("sliced.safetensors", kSliced)), {.rule = {"op:linear"}, .rank = 1});
+  EXPECT_THAT(inserted.passed_over,
               testing::Contains("1 weight stays without adapters: pair [4,2] (linear reads it behind slice)"));
 }
 
@@ -99,17 +105,17 @@ TEST_F(AdaptersTest, AreWrittenForPeftAndReadBackToTheBit) {
     options.training.dora = dora;
     if (dora) options.training.lora = {"query", "output.dense"};
     train_file(options);
-    const LoadedModel adapted = load_model(options.output);
+    const Model adapted = load_model(options.output);
     // A sentence encoder has no last layer, so that PEFT would leave this one out.
-    EXPECT_THAT(error_of([&] { export_adapters(adapted, {.folder = folder / "none", .prefix = "", .command = ""}); }),
+    EXPECT_THAT(error_of([&] { export_adapters(adapted, {.folder = folder / "none", .prefix = ""}); }),
                 HasSubstr("--prefix bert."));
-    export_adapters(adapted, {.folder = folder / name, .prefix = "bert.", .command = ""});
+    export_adapters(adapted, {.folder = folder / name, .prefix = "bert."});
     const PeftAdapters peft = read_peft(folder / name);
     EXPECT_EQ(peft.dropout, 0.25);
     EXPECT_EQ(peft.saved.size(), 2);
 
     // The head is new, so that the model which adapters are put into has to have one.
-    const AdapterImport import{.folder = folder / name, .output = folder / "back.safetensors"};
+    const AdapterImport import{.folder = folder / name};
     EXPECT_THAT(error_of([&] { import_adapters(load_model(model), import); }),
                 HasSubstr("classifier.weight: the model has no such tensor"));
     FileTraining plain = options;
@@ -119,14 +125,15 @@ TEST_F(AdaptersTest, AreWrittenForPeftAndReadBackToTheBit) {
     plain.training.dora = false;
     plain.training.rule = {"^embeddings|^encoder=frozen"};
     train_file(plain);
-    import_adapters(load_model(plain.output), import);
-    const LoadedModel back = load_model(import.output);
+    const std::string output = folder / "back.safetensors";
+    write(load_model(plain.output), import_adapters(load_model(plain.output), import), output);
+    const Model back = load_model(output);
     EXPECT_TRUE(run(adapted.graph).same_bits(run(back.graph)));
 
     AdapterImport alone = import;
     alone.adapters_only = true;
-    import_adapters(load_model(model), alone);
-    EXPECT_EQ(adapters_of(load_model(alone.output).graph).size(), adapters_of(adapted.graph).size());
+    write(load_model(model), import_adapters(load_model(model), alone), output);
+    EXPECT_EQ(adapters_of(load_model(output).graph).size(), adapters_of(adapted.graph).size());
   }
 }
 
@@ -151,7 +158,7 @@ TEST_F(AdaptersTest, AreTrainedOnWhereAModelHasSome) {
   EXPECT_FALSE(same("encoder.layer.0.attention.self.query.lora_A.weight"));
   EXPECT_FALSE(same("encoder.layer.0.attention.self.query.lora_magnitude_vector"));
   EXPECT_TRUE(same("encoder.layer.0.attention.self.query.weight"));
-  fuse_adapters(load_model(more.output), {}, folder / "fused.safetensors", "");
+  write(load_model(more.output), fuse_adapters(load_model(more.output), {}), folder / "fused.safetensors");
   expect_close(run(second), run(load_model(folder / "fused.safetensors").graph), 1e-4);
 }
 
@@ -160,14 +167,16 @@ TEST_F(AdaptersTest, PackedWeightsAreTrainedBesideAndFusedWithLeave) {
   FileTraining options = lora_options(packed, "adapted.safetensors");
   const TrainedModel trained = train_file(options);
   EXPECT_GT(trained.outcome.best->metric, 0.8);
-  const LoadedModel adapted = load_model(options.output);
+  const Model adapted = load_model(options.output);
   for (const Adapter& adapter : adapters_of(adapted.graph))
     EXPECT_TRUE(adapted.graph.constant(adapter.weight)->is_packed()) << adapter.layer;
-  EXPECT_THAT(error_of([&] { fuse_adapters(adapted, {}, folder / "fused.safetensors", ""); }),
-              HasSubstr("--requantize"));
-  const Record fused = fuse_adapters(adapted, {.requantize = true}, folder / "fused.safetensors", "");
-  EXPECT_THAT(fused.findings, testing::Contains(HasSubstr("13 packed weights were rounded again")));
-  EXPECT_FALSE(is_empty(cell(table_of(fused, "adapters"), "kept", 0)));
+  EXPECT_THAT(error_of([&] { fuse_adapters(adapted, {}); }), HasSubstr("--requantize"));
+  const FusedAdapters fused = fuse_adapters(adapted, {.requantize = true});
+  EXPECT_EQ(fused.packed, 13);
+  const std::string output = folder / "fused.safetensors";
+  const Record record = view_of(fused, adapted, output, save_model(output, fused.graph, adapted));
+  EXPECT_THAT(record.findings, testing::Contains(HasSubstr("13 packed weights were rounded again")));
+  EXPECT_FALSE(is_empty(cell(table_of(record, "adapters"), "kept", 0)));
 }
 
 // What a step holds of the weights beside which it trains: their planes, laid out for both directions, and no f32 of
@@ -203,16 +212,16 @@ TEST_F(AdaptersTest, AStepBesidePackedWeightsHoldsNoUnpackedOnes) {
 }
 
 TEST_F(AdaptersTest, OfAnotherModelAreRefusedByName) {
-  insert_adapters(load_model(model), {.rule = {"query"}, .rank = 2}, folder / "a.safetensors", "");
-  export_adapters(load_model(folder / "a.safetensors"), {.folder = folder / "a", .prefix = "", .command = ""});
+  write(load_model(model), insert_adapters(load_model(model), {.rule = {"query"}, .rank = 2}),
+        folder / "a.safetensors");
+  export_adapters(load_model(folder / "a.safetensors"), {.folder = folder / "a", .prefix = ""});
   const std::string other = put_graph("other.safetensors",
                                       "%x : f32[B,3] = input \"x\"\n%w : f32[2,3] = const \"dense.weight\" "
                                       "{1, 2, 3, 4, 5, 6}\n%y = linear %x, %w\nreturn %y as \"y\"");
-  const AdapterImport import{.folder = folder / "a", .output = folder / "b.safetensors"};
+  const AdapterImport import{.folder = folder / "a"};
   const std::string error = error_of([&] { import_adapters(load_model(other), import); });
   EXPECT_THAT(error, HasSubstr("2 of 2 adapters do not fit the model"));
   EXPECT_THAT(error, HasSubstr("encoder.layer.0.attention.self.query: the model has no such layer"));
-  EXPECT_FALSE(std::filesystem::exists(import.output));
   EXPECT_THAT(error_of([&] { export_adapters(load_model(model), {.folder = folder / "c"}); }),
               HasSubstr("has no adapters"));
   EXPECT_THAT(error_of([&] { export_adapters(load_model(folder / "a.safetensors"), {.folder = folder / "a"}); }),
@@ -220,17 +229,19 @@ TEST_F(AdaptersTest, OfAnotherModelAreRefusedByName) {
 }
 
 TEST_F(AdaptersTest, ModulesAreFoundUnderThePrefixOfOtherPrograms) {
-  insert_adapters(load_model(model), {.rule = {"query"}, .rank = 2}, folder / "a.safetensors", "");
-  export_adapters(load_model(folder / "a.safetensors"), {.folder = folder / "a", .prefix = "bert.", .command = ""});
+  write(load_model(model), insert_adapters(load_model(model), {.rule = {"query"}, .rank = 2}),
+        folder / "a.safetensors");
+  export_adapters(load_model(folder / "a.safetensors"), {.folder = folder / "a", .prefix = "bert."});
   EXPECT_TRUE(read_peft(folder / "a").adapters[0].layer.starts_with("bert.encoder."));
-  import_adapters(load_model(model), {.folder = folder / "a", .output = folder / "b.safetensors"});
+  write(load_model(model), import_adapters(load_model(model), {.folder = folder / "a"}), folder / "b.safetensors");
   EXPECT_EQ(adapters_of(load_model(folder / "b.safetensors").graph).size(), 2);
 }
 
 // A folder of PEFT's with one thing wrong each.
 TEST_F(AdaptersTest, DamagedFoldersAreRefusedWithTheirFile) {
-  insert_adapters(load_model(model), {.rule = {"layer.0.*query"}, .rank = 2}, folder / "a.safetensors", "");
-  export_adapters(load_model(folder / "a.safetensors"), {.folder = folder / "a", .prefix = "", .command = ""});
+  write(load_model(model), insert_adapters(load_model(model), {.rule = {"layer.0.*query"}, .rank = 2}),
+        folder / "a.safetensors");
+  export_adapters(load_model(folder / "a.safetensors"), {.folder = folder / "a", .prefix = ""});
   const std::string config = folder / "a/adapter_config.json";
   const std::string whole = read_file(config);
   const auto with = [&](const char* key, const Json& value) {

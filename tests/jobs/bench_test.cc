@@ -1,7 +1,7 @@
 // The record of a comparison: what it must hold, and what it must not claim.
-#include "jobs/bench.h"
+#include "jobs/bench_view.h"
 
-#include "base/atomic_file.h"
+#include "base/stop.h"
 #include "base/text.h"
 #include "report/json.h"
 #include "tests/jobs/jobs_fixture.h"
@@ -13,18 +13,28 @@ using testing::HasSubstr;
 
 class BenchJob : public JobsTest {
  protected:
-  BenchOptions quick(std::vector<std::string> models) const {
-    BenchOptions options;
+  struct Benchmark : TimeModelsOptions {
+    std::vector<std::string> models;
+    TaskContext context;
+  };
+  Benchmark quick(std::vector<std::string> models) const {
+    Benchmark options;
     options.models = std::move(models);
     options.open.shapes.sequence = 16;
     options.seconds = 0.1;
     options.open.session.cache_folder = folder / "cache";
     return options;
   }
+  static BenchResult timed(const Benchmark& options) {
+    std::vector<Model> models;
+    for (const std::string& path : options.models) models.push_back(load_model(path));
+    return time_models(models, options, options.context);
+  }
+  static Record bench(const Benchmark& options) { return view_of(timed(options)); }
 };
 
 TEST_F(BenchJob, RowsHaveTheKeysThatScriptsRead) {
-  BenchOptions options = quick({model});
+  Benchmark options = quick({model});
   options.open.shapes.batch = 2;
   const Json json = to_json(bench(options));
   const Json& row = json.at("results").at(0);
@@ -42,11 +52,11 @@ TEST_F(BenchJob, RowsHaveTheKeysThatScriptsRead) {
 
 // The first process finds an empty cache, the others what it left.
 TEST_F(BenchJob, ColdAndWarmFiguresComeFromDifferentProcesses) {
-  BenchOptions options = quick({model});
+  Benchmark options = quick({model});
   ProbeResult cold, warm;
   cold.compile_ms = 40, warm.compile_ms = 0.5;
   cold.peak_bytes = 1, warm.peak_bytes = 3 << 20;
-  options.program = put_probed_program(cold, warm);
+  options.context.new_process = starts(put_probed_program(cold, warm));
   const Json json = to_json(bench(options));
   const Json& row = json.at("results").at(0);
   EXPECT_EQ(row["compile_cold_ms"], 40);
@@ -93,7 +103,7 @@ TEST_F(BenchJob, OnlyModelsWithTheSameInputsAreCompared) {
 
 TEST_F(BenchJob, GivenInputsAreUsedAndChecked) {
   const std::string four = put_graph("four.safetensors", "%x : f32[B,4] = input \"x\" %r = relu %x return %r");
-  BenchOptions options = quick({four});
+  Benchmark options = quick({four});
   options.open.given = {{"x", Tensor(DType::f32, {3, 4})}};
   EXPECT_EQ(value_of(cell(table_of(bench(options), "results"), "batch", 0)), 3);
   options.open.given = {{"x", Tensor(DType::f32, {3, 5})}};
@@ -119,7 +129,7 @@ TEST_F(BenchJob, NoSpeedIsClaimedForAnotherFunction) {
 }
 
 TEST_F(BenchJob, MoreThreadsThanCpusIsSaid) {
-  BenchOptions options = quick({model});
+  Benchmark options = quick({model});
   EXPECT_TRUE(bench(options).findings.empty());
   options.open.session.threads = 64;
   const Record record = bench(options);
@@ -129,14 +139,31 @@ TEST_F(BenchJob, MoreThreadsThanCpusIsSaid) {
 }
 
 TEST_F(BenchJob, SamplesHaveALinePerRoundAndAColumnPerModel) {
-  BenchOptions options = quick({model, model});
-  options.samples = folder / "samples.csv";
-  const Record record = bench(options);
-  const std::vector<std::string> lines = split(read_file(options.samples), '\n');
+  const BenchResult result = timed(quick({model, model}));
+  const std::vector<std::string> lines = split(samples_csv(result), '\n');
   EXPECT_EQ(lines[0], "placement,model0_ns,model1_ns");
-  EXPECT_EQ(static_cast<double>(lines.size()) - 2, value_of(item(record, "conditions", "rounds")));
-  options.samples = model + "/model.safetensors";
-  EXPECT_THAT(error_of([&] { bench(options); }), HasSubstr("is a model that is measured"));
+  EXPECT_EQ(std::ssize(lines) - 2, result.models[0].timing.n());
+  EXPECT_EQ(value_of(item(view_of(result), "conditions", "rounds")), result.models[0].timing.n());
+}
+
+// A model without a file can't be opened by another process.
+TEST_F(BenchJob, OnlyModelsInFilesGetProcessesOfTheirOwn) {
+  Model made;
+  made.name = "made";
+  made.graph = test::parse("%x : f32[64] = input \"x\" %r = neg %x return %r as \"y\"");
+  int started = 0;
+  const TaskContext context{.new_process = [&](const ProbeOptions&) { return ++started, ProbeResult(); }};
+  const BenchResult result = time_models({&made, 1}, quick({}), context);
+  EXPECT_EQ(started, 0);
+  EXPECT_TRUE(result.models.at(0).probes.cold.empty());
+  made.path = put_graph("made.safetensors", "%x : f32[64] = input \"x\" %r = neg %x return %r as \"y\"");
+  EXPECT_FALSE(time_models({&made, 1}, quick({}), context).models.at(0).probes.cold.empty());
+  EXPECT_GT(started, 0);
+}
+
+TEST_F(BenchJob, ACancelledOneStopsBeforeItIsTimed) {
+  const Model loaded = load_model(model);
+  EXPECT_THROW(time_models({&loaded, 1}, quick({}), {.cancelled = [] { return true; }}), Stopped);
 }
 
 // Two models of few kernels: a set-up compiles them anew.
@@ -150,7 +177,7 @@ class LabProtocol : public BenchJob {
 
 // The five runs cost what compiling, laying out and running cost; the totals follow from those and the fair median.
 TEST_F(LabProtocol, IsTakenApart) {
-  BenchOptions options = quick({first, second});
+  Benchmark options = quick({first, second});
   options.lab = true;
   const Record record = bench(options);
   const Table& lab = table_of(record, "lab");
@@ -177,9 +204,9 @@ TEST_F(LabProtocol, WhatPaysFollowsFromTheVerdict) {
   ProbeResult cold;
   cold.compile_ms = 40;
   for (const bool lab : {false, true}) {
-    BenchOptions options = quick({first, second, first});
+    Benchmark options = quick({first, second, first});
     options.lab = lab;
-    options.program = put_probed_program(cold, ProbeResult());
+    options.context.new_process = starts(put_probed_program(cold, ProbeResult()));
     const Record record = bench(options);
     const Table& table = table_of(record, "comparison");
     std::string words;
@@ -203,7 +230,7 @@ TEST_F(LabProtocol, WhatPaysFollowsFromTheVerdict) {
 
 TEST_F(BenchJob, ResultsThatAreNotFiniteAreNamedOnDemand) {
   const std::string logs = put_graph("logs.safetensors", "%x : f32[64] = input \"x\" %r = log %x return %r as \"y\"");
-  BenchOptions options = quick({logs});
+  Benchmark options = quick({logs});
   EXPECT_EQ(error_of([&] { bench(options); }), "");
   options.open.check_finite = true;
   EXPECT_THAT(error_of([&] { bench(options); }), testing::AllOf(HasSubstr("%r"), HasSubstr("log"), HasSubstr("NaN")));

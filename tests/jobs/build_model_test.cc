@@ -37,13 +37,13 @@ class BuildModel : public JobsTest {
 
 TEST_F(BuildModel, TheSameSeedGivesTheSameFileAndAnotherSeedAnother) {
   for (const auto& [name, seed] : {std::pair{"a.safetensors", 1}, {"b.safetensors", 1}, {"c.safetensors", 2}})
-    build_to_file(tiny(static_cast<uint64_t>(seed)), folder / name, "hone build");
+    build_to_file(tiny(static_cast<uint64_t>(seed)), folder / name);
   EXPECT_EQ(load_model(folder / "a.safetensors").sha256(), load_model(folder / "b.safetensors").sha256());
   EXPECT_NE(load_model(folder / "a.safetensors").sha256(), load_model(folder / "c.safetensors").sha256());
 }
 
 TEST_F(BuildModel, GivenWeightsAreUsedFromAFileAndFromAFolderWithItsConfiguration) {
-  const LoadedModel random = build_model(tiny(5));
+  const Model random = build_model(tiny(5));
   std::vector<NamedTensor> tensors = state(random.graph);
   tensors.push_back({"features.1.num_batches_tracked", Tensor::of<int64_t>({}, {3})});
   BuildOptions options = tiny();
@@ -54,7 +54,7 @@ TEST_F(BuildModel, GivenWeightsAreUsedFromAFileAndFromAFolderWithItsConfiguratio
   std::filesystem::create_directories(folder / "net");
   write_safetensors(folder / "net/model.safetensors", tensors);
   write_file(folder / "net/config.json", random.files.at("config.json"));
-  const LoadedModel opened = load_model(folder / "net");
+  const Model opened = load_model(folder / "net");
   built.metadata.erase("random_weights");
   EXPECT_EQ(print(opened.graph), print(built));
   EXPECT_THAT(opened.unused, ElementsAre("features.1.num_batches_tracked"));
@@ -69,7 +69,7 @@ TEST_F(BuildModel, ClassifiersTakeTheNamesOfHuggingFace) {
     config["num_labels"] = 3;
     config.erase("model_type");
     BuildOptions options{.model = folder.put("config.json", config.dump()), .set = {}, .weights = ""};
-    const LoadedModel random = build_model(options);
+    const Model random = build_model(options);
     std::vector<NamedTensor> tensors = state(random.graph);
     for (NamedTensor& t : tensors) {
       const bool of_encoder = !t.name.starts_with("classifier.") && !(t.name.starts_with("pooler.") && type != "Bert");
@@ -118,10 +118,10 @@ TEST_F(BuildModel, PicklesAndWholeModelsAreNoWeights) {
   options.weights = folder.put("resnet18.pth", "PK");
   EXPECT_THAT(error_of([&] { build_model(options); }), HasSubstr("a pickle"));
   options.weights = folder / "whole.safetensors";
-  build_to_file(tiny(), options.weights, "hone build");
+  build_to_file(tiny(), options.weights);
   EXPECT_THAT(error_of([&] { build_model(options); }), HasSubstr("a whole model"));
   options.weights = put_weights(state(build_model(tiny()).graph));
-  EXPECT_THAT(error_of([&] { build_to_file(options, options.weights, "hone build"); }), HasSubstr("another name"));
+  EXPECT_THAT(error_of([&] { build_to_file(options, options.weights); }), HasSubstr("another name"));
 }
 
 // Compiled and interpreted alike, on images of any size.

@@ -1,5 +1,5 @@
 // A model's file with the machine code of its kernels: starts without compiling, and means the same.
-#include "jobs/compile_model.h"
+#include "views/compile_model.h"
 
 #include "base/log.h"
 #include "device/x86/device.h"
@@ -14,7 +14,7 @@ namespace {
 class CompileModel : public JobsTest {
  protected:
   Record compile(const std::string& source, SessionOptions options = {}) const {
-    return compile_model(load_model(source), options, {.dims = shapes}, file, "hone compile");
+    return view_of(compile_model(load_model(source), options, {.dims = shapes}, file));
   }
   struct Outcome {
     std::vector<Tensor> outputs;
@@ -41,11 +41,13 @@ TEST_F(CompileModel, TheFileStartsWithoutCompiling) {
 }
 
 TEST_F(CompileModel, SaysThatBodiesAreCompiledWhenTheyRun) {
-  LoadedModel branches;
+  Model branches;
   branches.graph = test::branching_model();
   branches.path = folder / "branches.safetensors";
   save_artefact(branches.path, branches.graph);
-  const Record record = compile_model(load_model(branches.path), {}, {}, file, "hone compile");
+  const CompileResult result = compile_model(load_model(branches.path), SessionOptions(), {}, file);
+  EXPECT_EQ(result.with_bodies, 1);
+  const Record record = view_of(result);
   EXPECT_EQ(record.findings.at(1), "without code of the bodies of 1 node, compiled when they first run");
 }
 
@@ -77,7 +79,7 @@ TEST_F(CompileModel, CodeOfTheFileNeverEntersTheCache) {
 // What others have put into a file is carried on unread, and never into the new code.
 TEST_F(CompileModel, CodeOfOtherLevelsIsKeptByteForByteAndOwnCodeIsMadeAnew) {
   compile(model);
-  LoadedModel planted = load_model(file);
+  Model planted = load_model(file);
   std::map<std::string, std::string> files = planted.files;
   for (const auto& [name, content] : planted.objects) files[name] = content;
   const std::string foreign("\0\xff no machine code", 20);
@@ -101,7 +103,7 @@ TEST_F(CompileModel, CodeOfAnotherLevelIsAddedToWhatIsThere) {
 
 TEST_F(CompileModel, AQuantizedCopyCarriesNoCodeOfTheOriginal) {
   compile(model);
-  const LoadedModel compiled = load_model(file);
+  const Model compiled = load_model(file);
   QuantizeOptions options;
   options.to = "mxint8";
   save_model(folder / "q.safetensors", quantize_model(compiled, options, std::nullopt).graph, compiled);
@@ -110,7 +112,7 @@ TEST_F(CompileModel, AQuantizedCopyCarriesNoCodeOfTheOriginal) {
 
 TEST_F(CompileModel, DamagedCodeIsCompiledAgain) {
   compile(model);
-  LoadedModel damaged = load_model(file);
+  Model damaged = load_model(file);
   for (auto& [name, content] : damaged.objects) content[content.size() / 2] ^= 1;
   Session session = open_session(damaged, {.model_code = true});
   session.prepare(shapes);
@@ -119,8 +121,8 @@ TEST_F(CompileModel, DamagedCodeIsCompiledAgain) {
 }
 
 TEST_F(CompileModel, RefusesOutputsThatAreNoModelFile) {
-  EXPECT_THROW(compile_model(load_model(model), {}, {.dims = shapes}, folder / "x.onnx", ""), Error);
-  EXPECT_THROW(compile_model(load_model(model), {.optimise = 1}, {.dims = shapes}, file, ""), Error);
+  EXPECT_THROW(compile_model(load_model(model), SessionOptions(), {.dims = shapes}, folder / "x.onnx"), Error);
+  EXPECT_THROW(compile_model(load_model(model), SessionOptions{.optimise = 1}, {.dims = shapes}, file), Error);
 }
 
 }  // namespace

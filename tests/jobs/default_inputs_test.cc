@@ -112,6 +112,16 @@ TEST_F(DefaultInputs, SizesThatLeaveNothingAreLarger) {
   EXPECT_EQ(bind_symbols(sound, {.sequence = 50, .dims = {}}), (Bindings{{"B", 1}, {"T", 50}}));
 }
 
+TEST_F(DefaultInputs, OperandsThatAreAbsentSelectNothing) {
+  const Graph graph = test::parse(R"(
+    %c : bool[] = input "c"
+    %x : f32[2] = input "x"
+    %y = loop _, %c, %x {carried=1} do graph b { %i : i64[] = input "i" %k : bool[] = input "k" %v : f32[2] = input "v" return %k, %v }
+    return %y)");
+  EXPECT_EQ(indexed_rows(graph, graph.find_value("c")), std::nullopt);
+  EXPECT_EQ(default_inputs(graph, {}, 1).size(), 2u);
+}
+
 TEST_F(DefaultInputs, SizesThatTheModelCannotTakeAreRefused) {
   const Graph graph = encoder();
   const auto error = [&](const ShapeOptions& options) { return error_of([&] { bind_symbols(graph, options); }); };

@@ -1,10 +1,11 @@
 // Judging models: figures that can be counted by hand, on graphs whose answers are known.
-#include "jobs/evaluate.h"
+#include "jobs/evaluation_view.h"
 #include "jobs/image_inputs.h"
 
 #include "io/artefact.h"
 #include "io/numpy.h"
 #include "jobs/max_drop.h"
+#include "jobs/save_model.h"
 #include "jobs/score_command.h"
 #include "jobs/sweep.h"
 #include "ops/registry.h"
@@ -62,8 +63,13 @@ class EvaluateTest : public JobsTest {
     options.evaluation.metrics = std::move(metrics);
     return options;
   }
+  QualityComparison compared(const std::vector<std::string>& paths, const QualityOptions& options) const {
+    std::vector<Model> models;
+    for (const std::string& path : paths) models.push_back(load_model(path));
+    return compare_quality(models, options);
+  }
   Evaluated evaluated(const std::string& of, const QualityOptions& options) const {
-    return compare_quality({of}, options).models.at(0).evaluated;
+    return compared({of}, options).models.at(0).evaluated;
   }
 };
 
@@ -85,7 +91,7 @@ TEST_F(EvaluateTest, ClassesAreAskedForAccuracyWhereNothingIsSaid) {
 }
 
 TEST_F(EvaluateTest, PackedModelsAreJudgedAsTheyAre) {
-  const LoadedModel source = load_model(put_classifier("c.safetensors"));
+  const Model source = load_model(put_classifier("c.safetensors"));
   QuantizeOptions options;
   options.to = "int8";
   save_model(folder / "small.safetensors", quantize_model(source, options, std::nullopt).graph, source);
@@ -95,7 +101,7 @@ TEST_F(EvaluateTest, PackedModelsAreJudgedAsTheyAre) {
 // A model that takes digits from "5" on (word 36) for heat is wrong for half of the cold texts with one.
 TEST_F(EvaluateTest, SeveralModelsAreComparedOnTheSameRows) {
   const std::string good = put_classifier("good.safetensors"), bad = put_classifier("bad.safetensors", 200);
-  const QualityComparison c = compare_quality({good, bad}, on(put_reviews(60, 0)));
+  const QualityComparison c = compared({good, bad}, on(put_reviews(60, 0)));
   const Difference d = c.models[1].differences.at(0);
   EXPECT_EQ(c.models[0].evaluated.figures[0].estimate.value, 1);
   EXPECT_LT(d.value, 0);
@@ -114,7 +120,7 @@ TEST_F(EvaluateTest, LimitsDrawTheSameRowsForAllBatches) {
   EXPECT_EQ(some.samples, 17);
   options.evaluation.data.batch = 17;
   EXPECT_EQ(evaluated(of, options).figures[0].estimate.value, some.figures[0].estimate.value);
-  EXPECT_THAT(compare_quality({of}, options).data, HasSubstr("17 of 50 rows of"));
+  EXPECT_THAT(compared({of}, options).data, HasSubstr("17 of 50 rows of"));
 }
 
 TEST_F(EvaluateTest, TheTestSplitIsTakenUnlessAnotherIsNamed) {
@@ -130,14 +136,14 @@ TEST_F(EvaluateTest, TheTestSplitIsTakenUnlessAnotherIsNamed) {
 }
 
 TEST_F(EvaluateTest, ClassesAreMatchedWithTheModelsNames) {
-  const LoadedModel source = load_model(put_classifier("c.safetensors"));
+  const Model source = load_model(put_classifier("c.safetensors"));
   const std::string named =
       put_with_tokenizer("named.safetensors", source.graph, R"({"id2label": {"0": "STALE", "1": "FRESH"}})");
   // Sorted, "fresh" is the data's class 0.
-  const QualityComparison c = compare_quality({named}, on(put_reviews(20, 2, "fresh", "stale")));
+  const QualityComparison c = compared({named}, on(put_reviews(20, 2, "fresh", "stale")));
   EXPECT_EQ(c.models[0].evaluated.figures[0].estimate.value, 0.9);
   EXPECT_THAT(c.notes.at(0), HasSubstr("STALE, FRESH"));
-  const QualityComparison other = compare_quality({named}, on(put_reviews(20, 2, "yes", "no")));
+  const QualityComparison other = compared({named}, on(put_reviews(20, 2, "yes", "no")));
   EXPECT_THAT(other.notes.at(0), HasSubstr("in this order"));
   EXPECT_EQ(other.models[0].evaluated.figures[0].estimate.value, 0.9);
 }
@@ -257,12 +263,12 @@ TEST_F(EvaluateTest, PairsWithNumbersAreCompared) {
 TEST_F(EvaluateTest, AgreementIsWithTheFirstModel) {
   const std::string small = quantized("int8"),
                     data = folder.put("t.csv", "text\nthe hot cup\nshe said it\nan other\nup\n");
-  const QualityComparison c = compare_quality({model, small}, on(data, {"agreement"}));
+  const QualityComparison c = compared({model, small}, on(data, {"agreement"}));
   ASSERT_TRUE(c.models[1].agreement);
   EXPECT_EQ(c.models[1].agreement->outputs.at(0).cosine.rows, 4);
   EXPECT_GT(c.models[1].agreement->outputs[0].cosine.mean, 0.99);
   EXPECT_TRUE(c.models[1].evaluated.figures.empty());
-  EXPECT_THAT(error_of([&] { compare_quality({model}, on(data, {"agreement"})); }), HasSubstr("is between models"));
+  EXPECT_THAT(error_of([&] { compared({model}, on(data, {"agreement"})); }), HasSubstr("is between models"));
 }
 
 TEST_F(EvaluateTest, APrograMayJudge) {
@@ -307,7 +313,7 @@ TEST_F(EvaluateTest, AnOutputIsNamedWhereSeveralFit) {
 
 TEST_F(EvaluateTest, TheRecordSaysWhatWasMeasuredOnWhat) {
   const std::string good = put_classifier("good.safetensors"), bad = put_classifier("bad.safetensors", 200);
-  const Record record = evaluate({.models = {good, bad}, .quality = on(put_reviews(20, 2), {"accuracy", "f1"})});
+  const Record record = view_of(compared({good, bad}, on(put_reviews(20, 2), {"accuracy", "f1"})));
   check(record);
   const Table& table = table_of(record, "evaluation");
   EXPECT_EQ(value_of(cell(table, "accuracy", 0)), 0.9);

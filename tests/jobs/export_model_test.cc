@@ -1,5 +1,5 @@
 // hone export: a model as ONNX, opened again, gives what it gave.
-#include "jobs/export_model.h"
+#include "views/export.h"
 
 #include <algorithm>
 
@@ -20,9 +20,9 @@ class ExportModel : public JobsTest {
   }
   void expect_same_outputs(const std::string& source) const {
     const std::string file = folder / "m.onnx";
-    const LoadedModel before = load_model(source);
-    export_model(before, file, std::nullopt, "");
-    const LoadedModel after = load_model(file);
+    const Model before = load_model(source);
+    export_model(before, file, std::nullopt);
+    const Model after = load_model(file);
     std::map<std::string, Tensor> given;
     for (const auto& [name, tensor] : inputs())
       if (std::ranges::any_of(before.graph.inputs(), [&](ValueId v) { return before.graph.value(v).label == name; }))
@@ -49,7 +49,7 @@ TEST_F(ExportModel, SoDoesAQuantizedOne) {
 
 TEST_F(ExportModel, TheRecordSaysHowFormatsWereWritten) {
   const std::string file = folder / "m.onnx";
-  const Record record = export_model(load_model(quantized("int4.g32")), file, std::nullopt, "hone export");
+  const Record record = view_of(export_model(load_model(quantized("int4.g32")), file));
   const Table* formats = find_block<Table>(record, "formats");
   ASSERT_TRUE(formats);
   EXPECT_EQ(std::get<std::string>(formats->rows.at(0)[0]), "int4.g32");
@@ -59,7 +59,7 @@ TEST_F(ExportModel, TheRecordSaysHowFormatsWereWritten) {
 }
 
 TEST_F(ExportModel, QuantizeWritesOnnxToo) {
-  const LoadedModel source = load_model(model);
+  const Model source = load_model(model);
   QuantizeOptions options;
   options.to = "int8";
   const std::string file = folder / "q.onnx";
@@ -68,18 +68,17 @@ TEST_F(ExportModel, QuantizeWritesOnnxToo) {
 }
 
 TEST_F(ExportModel, RefusesWhatItMustNotWrite) {
-  const LoadedModel source = load_model(model);
+  const Model source = load_model(model);
   const auto error = [&](const std::string& path, std::optional<int> opset) {
-    return test::error_of([&] { export_model(source, path, opset, ""); });
+    return test::error_of([&] { export_model(source, path, opset); });
   };
   EXPECT_THAT(error(folder / "m.bin", {}), HasSubstr("must end in .onnx"));
   EXPECT_THAT(error(folder / "m.onnx", 16), HasSubstr("opset 16 is not supported; accepted: 17 to 28"));
   EXPECT_THAT(error(folder / "none/m.onnx", {}), HasSubstr(folder / "none"));
   EXPECT_FALSE(std::filesystem::exists(folder / "m.onnx"));
   const std::string file = folder / "m.onnx";
-  export_model(source, file, {}, "");
-  EXPECT_THAT(test::error_of([&] { export_model(load_model(file), file, {}, ""); }),
-              HasSubstr("is read as the original"));
+  export_model(source, file, {});
+  EXPECT_THAT(test::error_of([&] { export_model(load_model(file), file, {}); }), HasSubstr("is read as the original"));
 }
 
 }  // namespace

@@ -9,6 +9,7 @@
 #include "base/text.h"
 #include "formats/packed.h"
 #include "formats/registry.h"
+#include "views/formats.h"
 
 namespace hone {
 namespace {
@@ -20,15 +21,18 @@ std::vector<std::string> examples() {
   return all;
 }
 
-TEST(ListFormats, HasARowForEveryExample) {
-  const Record record = list_formats();
-  const Table& table = std::get<Table>(record.sections.at(0).blocks.at(0));
+TEST(ListFormats, HasEveryExample) {
+  const FormatList list = list_formats();
   std::vector<std::string> listed;
-  for (const auto& row : table.rows) {
-    listed.push_back(std::get<std::string>(row.at(0)));
-    EXPECT_EQ(row.size(), table.columns.size());
-  }
+  for (const ListedFormat& format : list.formats) listed.push_back(to_string(format.format));
   EXPECT_EQ(listed, examples());
+  const Record record = view_of(list);
+  const Table& table = std::get<Table>(record.sections.at(0).blocks.at(0));
+  ASSERT_EQ(table.rows.size(), listed.size());
+  for (size_t row = 0; row < listed.size(); ++row) {
+    EXPECT_EQ(std::get<std::string>(table.rows[row].at(0)), listed[row]);
+    EXPECT_EQ(table.rows[row].size(), table.columns.size());
+  }
 }
 
 TEST(CastThrough, GivesTheValuesAndPartsOfEveryFormat) {
@@ -91,6 +95,7 @@ TEST(CastThrough, NanWithoutACodeIsCounted) {
   const CastResult result = cast_through("int8.f4", Tensor::of<float>({3}, {NAN, 2.0f, NAN}));
   EXPECT_EQ(result.values.to_floats(), (std::vector<float>{0, 2, 0}));
   EXPECT_EQ(result.lost_nan, 2);
+  EXPECT_EQ(result.quality.not_finite, 2);
   EXPECT_EQ(cast_through("fp16", Tensor::of<float>({1}, {NAN})).lost_nan, 0);
 }
 

@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 
 #include <filesystem>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -14,6 +15,7 @@
 #include "jobs/load_model.h"
 #include "jobs/probe.h"
 #include "jobs/quantize_model.h"
+#include "jobs/save_model.h"
 #include "report/record.h"
 #include "tests/io/temporary_folder.h"
 #include "tests/passes/parse_ops.h"
@@ -43,7 +45,7 @@ class JobsTest : public testing::Test {
   std::string quantized(const std::string& format) const {
     QuantizeOptions options;
     options.to = format;
-    const LoadedModel source = load_model(model);
+    const Model source = load_model(model);
     const std::string file = folder / format + ".safetensors";
     save_model(file, quantize_model(source, options, std::nullopt).graph, source);
     return file;
@@ -69,6 +71,11 @@ class JobsTest : public testing::Test {
         "while [ \"$1\" != --cache ]; do shift; done\necho first result\nmkdir -p \"$2\"\n"
         "if [ -e \"$2/seen\" ]; then cat " +
         folder / "warm.json" + "; else touch \"$2/seen\"; cat " + folder / "cold.json" + "; fi\n");
+  }
+
+  // What a task is lent: that program for each process.
+  static std::function<ProbeResult(const ProbeOptions&)> starts(const std::string& program) {
+    return [program](const ProbeOptions& probe) { return probe_in_new_process(program, probe); };
   }
 
   // Texts of two classes that differ by one word; every fourth is of the split "validation", where there are splits.

@@ -1,5 +1,5 @@
 // The account of a model's memory: what its items are, and that they add up to what was measured.
-#include "jobs/memory.h"
+#include "views/memory.h"
 
 #include "jobs/build_model.h"
 #include "measure/memory.h"
@@ -22,12 +22,14 @@ ProbeResult some_run() {
 class MemoryJob : public JobsTest {
  protected:
   Record account(std::vector<std::string> to, std::vector<std::string> skip = {}) {
-    return memory({.model = model,
-                   .to = std::move(to),
-                   .skip = std::move(skip),
-                   .shapes = {.sequence = 8},
-                   .program = put_probed_program(ProbeResult(), some_run())});
+    return view_of(memory(load_model(model), asked(std::move(to), std::move(skip)), lent()));
   }
+  static MemoryOptions asked(std::vector<std::string> to, std::vector<std::string> skip = {}) {
+    MemoryOptions options;
+    options.to = std::move(to), options.skip = std::move(skip), options.seq = 8;
+    return options;
+  }
+  TaskContext lent() const { return {.new_process = starts(put_probed_program(ProbeResult(), some_run()))}; }
 };
 
 // Hidden 32, two layers; 12 matrices of 32x32 and 32x64, tables of 244 and 64 rows; of
@@ -83,26 +85,35 @@ TEST_F(MemoryJob, TheLimitIsSaidToHoldOrNot) {
 
 TEST_F(MemoryJob, AModelWithoutTablesHasOneRowForEachFormat) {
   const std::string file = folder / "mlp.safetensors";
-  build_to_file({.model = "mlp"}, file, "");
-  const Record record =
-      memory({.model = file, .to = {"mxint8"}, .program = put_probed_program(ProbeResult(), some_run())});
-  EXPECT_EQ(table_of(record, "memory").rows.size(), 2u);
+  build_to_file({.model = "mlp"}, file);
+  MemoryOptions options;
+  options.to = {"mxint8"};
+  EXPECT_EQ(memory(load_model(file), options, lent()).accounts.size(), 2u);
 }
 
 TEST_F(MemoryJob, WhatCannotBeComparedIsAnError) {
-  EXPECT_THAT(error_of([&] { account({}); }), HasSubstr("give --to"));
   EXPECT_THAT(error_of([&] { account({"mxint8"}, {"weight"}); }), HasSubstr("nothing in it is packed"));
   EXPECT_THAT(error_of([&] { account({"mxint9"}); }), HasSubstr("mxint9"));
 }
 
+TEST_F(MemoryJob, WithoutProcessesOnlyWhatIsStoredIsKnown) {
+  const MemoryResult result = memory(load_model(model), asked({"mxint8"}));
+  ASSERT_EQ(result.accounts.size(), 3u);
+  EXPECT_FALSE(result.accounts[0].run);
+  EXPECT_LT(result.accounts[2].all_stored(), result.accounts[0].all_stored());
+  const Record record = view_of(result);
+  EXPECT_EQ(find_block<Table>(record, "memory"), nullptr);
+  EXPECT_EQ(table_of(record, "stored").rows.size(), kWeightParts + 1);
+}
+
 // 9.4 M weights in layers: 38 MB as f32, 19 MB as bf16, 9.8 MB packed.
 TEST_F(MemoryJob, NoDecodedCopyOfAWeightExists) {
-  const LoadedModel source = build_model({.model = "deberta-v3-small",
-                                          .set = {{"hidden_size", "512"},
-                                                  {"num_hidden_layers", "3"},
-                                                  {"num_attention_heads", "8"},
-                                                  {"intermediate_size", "2048"},
-                                                  {"vocab_size", "4000"}}});
+  const Model source = build_model({.model = "deberta-v3-small",
+                                    .set = {{"hidden_size", "512"},
+                                            {"num_hidden_layers", "3"},
+                                            {"num_attention_heads", "8"},
+                                            {"intermediate_size", "2048"},
+                                            {"vocab_size", "4000"}}});
   const std::string file = folder / "packed.safetensors";
   const QuantizedModel quantized = quantize_model(source, {{.to = "mxint8"}}, Compute::bf16);
   int64_t weights = 0;

@@ -1,5 +1,5 @@
 // The table of steps: its rates are the predicted work over the measured time, and its words follow the peaks.
-#include "jobs/profile.h"
+#include "views/profile.h"
 
 #include <cmath>
 #include <limits>
@@ -16,14 +16,13 @@ class Profile : public JobsTest {
  protected:
   Record of_encoder(const MachinePeaks& peaks) const {
     Session session(load_model(model).graph, SessionOptions());
-    return profile(session, default_inputs(session.graph(), {{"B", 2}, {"S", 16}}, 1), peaks, 1, 0.05);
+    return view_of(profile_session(session, default_inputs(session.graph(), {{"B", 2}, {"S", 16}}, 1), peaks, 1, 0.05));
   }
-  ProfileOptions options(std::vector<std::string> models) const {
-    ProfileOptions options;
-    options.models = std::move(models);
-    options.open.shapes.sequence = 16;
-    options.seconds = 0.1;
-    return options;
+  static ProfileModelsOptions quick() { return {.open = {.shapes = {.sequence = 16}}, .seconds = 0.1}; }
+  static ProfileResult profiled(const std::vector<std::string>& paths, const ProfileModelsOptions& options = quick()) {
+    std::vector<Model> models;
+    for (const std::string& path : paths) models.push_back(load_model(path));
+    return profile_models(models, options);
   }
 };
 
@@ -32,7 +31,7 @@ TEST_F(Profile, EveryStepOfARunHasARow) {
   const NamedTensors inputs = default_inputs(session.graph(), {{"B", 2}, {"S", 16}}, 1);
   RunProfile run;
   session.run(inputs, &run);
-  const Record record = profile(session, inputs, {}, 1, 0.05);
+  const Record record = view_of(profile_session(session, inputs, {}, 1, 0.05));
   const Table& steps = table_of(record, "steps");
   ASSERT_EQ(steps.rows.size(), run.steps.size());
   double share = 0;
@@ -66,7 +65,7 @@ TEST_F(Profile, StepsAreBoundByThePeakThatAllowsLess) {
 
 TEST_F(Profile, InterpretedStepsSayWhy) {
   Session session(test::parse("%x : f32[B,2,2] = input \"x\" %a = det %x return %a"), SessionOptions());
-  const Record record = profile(session, {{"x", Tensor(DType::f32, {2, 2, 2})}}, {}, 1, 0.05);
+  const Record record = view_of(profile_session(session, {{"x", Tensor(DType::f32, {2, 2, 2})}}, {}, 1, 0.05));
   EXPECT_EQ(text_of(cell(table_of(record, "steps"), "kind", 0)), "interpreted");
   const Table& slowest = table_of(record, "slowest");
   ASSERT_EQ(slowest.rows.size(), 1u);
@@ -76,8 +75,8 @@ TEST_F(Profile, InterpretedStepsSayWhy) {
 
 // A slice per step and run, within the slice of its run, and nothing that a JSON parser refuses.
 TEST_F(Profile, TheTraceHoldsEveryStepOfTheRunsWithinThem) {
-  const ProfileReport report = profile(options({model}));
-  const Json trace = parse_json(report.trace, "trace");
+  const ProfileResult result = profiled({model});
+  const Json trace = parse_json(trace_of(result), "trace");
   std::map<std::string, int> slices;
   double begin = 0, end = 0;
   for (const Json& event : trace.at("traceEvents")) {
@@ -91,16 +90,16 @@ TEST_F(Profile, TheTraceHoldsEveryStepOfTheRunsWithinThem) {
     EXPECT_GE(from, begin);
     EXPECT_LE(to, end + 0.001);
   }
-  const Table& steps = table_of(report.record, "steps");
+  const std::span<const StepProfile> steps = result.models[0].times.steps();
   ASSERT_GT(slices["run"], 1);
-  EXPECT_EQ(slices.size(), steps.rows.size() + 1);
-  for (size_t row = 0; row < steps.rows.size(); ++row)
-    EXPECT_EQ(slices[text_of(cell(steps, "step", row))], slices["run"]);
+  EXPECT_EQ(slices.size(), steps.size() + 1);
+  for (const StepProfile& step : steps) EXPECT_EQ(slices[step.name], slices["run"]);
 }
 
 TEST_F(Profile, TwoModelsAreMatchedByTheNamesOfTheirSteps) {
-  const ProfileReport report = profile(options({model, quantized("mxint8")}));
-  const Table &steps = table_of(report.record, "steps"), &totals = table_of(report.record, "totals");
+  const ProfileResult result = profiled({model, quantized("mxint8")});
+  const Record record = view_of(result);
+  const Table &steps = table_of(record, "steps"), &totals = table_of(record, "totals");
   ASSERT_EQ(totals.rows.size(), 2u);
   EXPECT_EQ(value_of(cell(totals, "speed_ratio", 0)), 1);
   EXPECT_GT(value_of(cell(totals, "speed_ratio", 1)), 0);
@@ -117,14 +116,14 @@ TEST_F(Profile, TwoModelsAreMatchedByTheNamesOfTheirSteps) {
     last = std::abs(b - a);
   }
   EXPECT_GT(matched, 3);
-  EXPECT_NE(report.trace.find("mxint8.safetensors"), std::string::npos);
+  EXPECT_NE(trace_of(result).find("mxint8.safetensors"), std::string::npos);
 }
 
 TEST_F(Profile, StepsWithoutAPartnerStandAlone) {
   const std::string one = put_graph("one.safetensors", "%x : f32[64,64] = input \"x\" %a = relu %x return %a as \"y\"");
   const std::string two =
       put_graph("two.safetensors", "%x : f32[64,64] = input \"x\" %b = softmax %x %c = relu %b return %c as \"y\"");
-  const Record record = profile(options({one, two})).record;
+  const Record record = view_of(profiled({one, two}));
   const Table& steps = table_of(record, "steps");
   int alone = 0;
   for (size_t row = 0; row < steps.rows.size(); ++row) alone += is_empty(cell(steps, "ratio", row));
@@ -132,10 +131,10 @@ TEST_F(Profile, StepsWithoutAPartnerStandAlone) {
 }
 
 TEST_F(Profile, OnlyOneOrTwoCompiledModelsAreProfiled) {
-  EXPECT_THAT(error_of([&] { profile(options({model, model, model})); }), testing::HasSubstr("3 models"));
-  ProfileOptions interpreted = options({model});
+  EXPECT_THAT(error_of([&] { profiled({model, model, model}); }), testing::HasSubstr("3 models"));
+  ProfileModelsOptions interpreted = quick();
   interpreted.open.session.optimise = 1;
-  EXPECT_THAT(error_of([&] { profile(interpreted); }), testing::HasSubstr("compiled"));
+  EXPECT_THAT(error_of([&] { profiled({model}, interpreted); }), testing::HasSubstr("compiled"));
 }
 
 }  // namespace

@@ -6,6 +6,7 @@
 #include "tests/jobs/file_training.h"
 #include "tests/jobs/jobs_fixture.h"
 #include "tests/support/error_of.h"
+#include "views/prune.h"
 
 namespace hone {
 namespace {
@@ -34,11 +35,17 @@ class PruneModelTest : public JobsTest {
   PruneModelOptions options(PruneOptions prune) const {
     PruneModelOptions all;
     all.prune = std::move(prune);
-    all.output = folder / "pruned.safetensors";
     return all;
   }
 
-  Graph written() const { return load_model(folder / "pruned.safetensors").graph; }
+  // Pruned and written, and its record.
+  Record pruned(const Model& original, const PruneModelOptions& options) const {
+    const PrunedModel result = prune_model(original, options);
+    return view_of(result, original, output, save_pruned(output, result, original));
+  }
+
+  std::string output = folder / "pruned.safetensors";
+  Graph written() const { return load_model(output).graph; }
 };
 
 double zeros(const Graph& graph, const std::string& label) {
@@ -47,7 +54,7 @@ double zeros(const Graph& graph, const std::string& label) {
 }
 
 TEST_F(PruneModelTest, SparseWeightsAreSaidToBeNoFaster) {
-  const Record record = prune_model(load_model(model), options({.sparsity = 0.75}));
+  const Record record = pruned(load_model(model), options({.sparsity = 0.75}));
   EXPECT_THAT(record.findings, Contains(HasSubstr("(75.00 %)")));
   EXPECT_THAT(record.findings, Contains(HasSubstr("As a bitmap and the values that are left")));
   EXPECT_THAT(record.findings, Contains(HasSubstr("Kernels multiply by zeros, too")));
@@ -56,7 +63,7 @@ TEST_F(PruneModelTest, SparseWeightsAreSaidToBeNoFaster) {
 }
 
 TEST_F(PruneModelTest, NamesWeightsThatItPassesOver) {
-  const Record record = prune_model(load_model(put_graph("sliced.safetensors", kSliced)), options({.sparsity = 0.5}));
+  const Record record = pruned(load_model(put_graph("sliced.safetensors", kSliced)), options({.sparsity = 0.5}));
   EXPECT_THAT(record.findings, Contains("1 weight stays unpruned: pair [4,2] (linear reads it behind slice)"));
 }
 
@@ -64,7 +71,7 @@ TEST_F(PruneModelTest, StructuresMakeTheModelSmaller) {
   const int64_t before = sizes(canonicalise(load_model(model).graph)).parameters;
   for (const char* structure : {"heads", "neurons", "layers"}) {
     SCOPED_TRACE(structure);
-    const Record record = prune_model(load_model(model), options({.sparsity = 0.5, .structure = structure}));
+    const Record record = pruned(load_model(model), options({.sparsity = 0.5, .structure = structure}));
     EXPECT_LT(sizes(written()).parameters, before);
     EXPECT_THAT(record.findings, Contains(HasSubstr("the model is smaller, and computes less")));
   }
@@ -74,7 +81,7 @@ TEST_F(PruneModelTest, StructuresMakeTheModelSmaller) {
 }
 
 TEST_F(PruneModelTest, ScoresByDataNeedThemAndLabelsWhereTheyFollowALoss) {
-  const LoadedModel loaded = load_model(model);
+  const Model loaded = load_model(model);
   EXPECT_THAT(error_of([&] { prune_model(loaded, options({.method = "wanda"})); }), HasSubstr("give --data FILE"));
   EXPECT_THAT(error_of([&] { prune_model(loaded, options({.method = "snip"})); }), HasSubstr("with labels"));
   PruneModelOptions texts = options({.method = "snip"});
@@ -82,20 +89,20 @@ TEST_F(PruneModelTest, ScoresByDataNeedThemAndLabelsWhereTheyFollowALoss) {
   EXPECT_THAT(error_of([&] { prune_model(loaded, texts); }), HasSubstr("needs data with labels"));
   for (const char* method : {"wanda", "sparsegpt"}) {
     texts.prune.method = method;
-    prune_model(loaded, texts);
+    pruned(loaded, texts);
     EXPECT_NEAR(zeros(written(), "encoder.layer.0.output.dense.weight"), 0.5, 1e-9);
   }
-  const LoadedModel classifier = load_model(put_classifier());
+  const Model classifier = load_model(put_classifier());
   for (const char* method : {"snip", "movement"}) {
     PruneModelOptions labelled = options({.method = method, .structure = "heads"});
     labelled.data.file = folder / "texts.csv";
-    prune_model(classifier, labelled);
+    pruned(classifier, labelled);
   }
   EXPECT_FALSE(std::filesystem::exists(folder / "pruned.run"));
 }
 
 TEST_F(PruneModelTest, SchedulesTrainBetweenTheirStagesAndZerosStay) {
-  const LoadedModel classifier = load_model(put_classifier());
+  const Model classifier = load_model(put_classifier());
   PruneModelOptions staged = options({.sparsity = 0.8, .rule = {"dense"}});
   staged.data.file = folder / "texts.csv";
   staged.train_config = folder.put("train.toml", "epochs = 1\nbatch = 16\nrate = 1e-3\n");
@@ -103,7 +110,7 @@ TEST_F(PruneModelTest, SchedulesTrainBetweenTheirStagesAndZerosStay) {
   for (const char* schedule : {"gradual", "iterative"}) {
     SCOPED_TRACE(schedule);
     staged.schedule.schedule = schedule;
-    const Record record = prune_model(classifier, staged);
+    const Record record = pruned(classifier, staged);
     EXPECT_NEAR(zeros(written(), "encoder.layer.0.output.dense.weight"), 0.8, 1e-3);
     EXPECT_EQ(zeros(written(), "encoder.layer.0.attention.self.query.weight"), 0);
     EXPECT_EQ(
@@ -111,7 +118,7 @@ TEST_F(PruneModelTest, SchedulesTrainBetweenTheirStagesAndZerosStay) {
   }
   staged.prune = {.sparsity = 0.5, .structure = "neurons"};
   staged.schedule.schedule = "gradual";
-  prune_model(classifier, staged);
+  pruned(classifier, staged);
   EXPECT_EQ(written().constant(written().find_constant("encoder.layer.0.intermediate.dense.weight"))->dim(0), 32);
 }
 
@@ -148,7 +155,7 @@ TEST(Sparsities, AreListsAndRanges) {
 }
 
 TEST_F(PruneModelTest, RefusesSchedulesThatCanNotBe) {
-  const LoadedModel loaded = load_model(model);
+  const Model loaded = load_model(model);
   const auto error = [&](const PruneModelOptions& o) { return error_of([&] { prune_model(loaded, o); }); };
   PruneModelOptions o = options({});
   o.schedule.schedule = "gradul";
@@ -163,8 +170,12 @@ TEST_F(PruneModelTest, RefusesSchedulesThatCanNotBe) {
   o.prune.structure = "heads";
   EXPECT_THAT(error(o), HasSubstr("take gradual"));
   o = options({});
-  o.output = folder / "pruned.bin";
-  EXPECT_THAT(error(o), HasSubstr("must end in .safetensors or .onnx"));
+  o.store = "spare";
+  EXPECT_THAT(error(o), HasSubstr("Did you mean sparse"));
+  EXPECT_THAT(error_of([&] { check_storage(o, folder / "pruned.bin"); }),
+              HasSubstr("must end in .safetensors or .onnx"));
+  o.store = "sparse";
+  EXPECT_THAT(error_of([&] { check_storage(o, folder / "pruned.onnx"); }), HasSubstr("ONNX has all elements"));
 }
 
 }  // namespace

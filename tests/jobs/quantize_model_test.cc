@@ -4,7 +4,6 @@
 #include "io/numpy.h"
 #include "ir/bodies.h"
 #include "jobs/calibration_data.h"
-#include "jobs/info.h"
 #include "measure/quality.h"
 #include "ops/calls/activations.h"
 #include "ops/calls/linear.h"
@@ -12,14 +11,24 @@
 #include "tests/jobs/jobs_fixture.h"
 #include "tests/support/branching_model.h"
 #include "tests/support/op_case.h"
+#include "views/info.h"
+#include "views/quantize.h"
 
 namespace hone {
 namespace {
 
 class QuantizeModel : public JobsTest {
  protected:
+  static Record written(const std::string& source, const QuantizeOptions& options, std::optional<Compute> compute,
+                        const std::string& output) {
+    const Model original = load_model(source);
+    QuantizeFlags flags;
+    static_cast<QuantizeOptions&>(flags) = options;
+    const QuantizedModel quantized = quantize_model(original, options, compute);
+    return view_of(quantized, flags, original, output, save_model(output, quantized.graph, original));
+  }
   Record write(const std::string& source, QuantizeOptions options, std::optional<Compute> compute = {}) const {
-    return quantize_to_file(load_model(source), options, compute, file, "hone quantize");
+    return written(source, options, compute, file);
   }
   std::string file = folder / "q.safetensors";
 };
@@ -86,7 +95,7 @@ TEST_F(QuantizeModel, WeightsInBodiesArePackedAndCounted) {
   const Graph before = load_model(source).graph, after = load_model(file).graph;
   for (const auto& [name, format] : formats)
     EXPECT_EQ(to_string(*find_labelled(after, name).tensor().format()), format);
-  const Record shown = info(load_model(file), ShapeOptions());
+  const Record shown = view_of(info(load_model(file)));
   EXPECT_EQ(value_of(item(record, "totals", "elements")), value_of(item(shown, "summary", "parameters")));
   EXPECT_EQ(value_of(item(record, "totals", "bytes_after")), value_of(item(shown, "summary", "weight_bytes")));
   for (bool branch : {false, true}) {
@@ -132,7 +141,7 @@ TEST_F(QuantizeModel, AWeightThatBothBranchesCaptureIsPackedOnce) {
   }
   EXPECT_EQ(text_of(cell(table_of(write(source, to("bf16")), "tensors"), "after", 0)), "fp32");
   const std::string onnx = folder / "captured.onnx";
-  quantize_to_file(load_model(source), to("int8"), {}, onnx, "hone quantize");
+  written(source, to("int8"), {}, onnx);
   const Graph back = canonicalise(load_model(onnx).graph);
   verify(back);
   EXPECT_TRUE(find_labelled(back, "w").tensor().is_packed());
@@ -185,7 +194,7 @@ TEST_F(QuantizeModel, TotalsAreTheSumsOfTheRowsAndOfInfo) {
   EXPECT_EQ(value_of(item(record, "totals", "bytes_before")), before);
   EXPECT_EQ(value_of(item(record, "totals", "bytes_after")), after);
   EXPECT_EQ(value_of(item(record, "totals", "ratio")), after / before);
-  const Record shown = info(load_model(file), ShapeOptions());
+  const Record shown = view_of(info(load_model(file)));
   EXPECT_EQ(value_of(item(record, "totals", "elements")), value_of(item(shown, "summary", "parameters")));
   EXPECT_EQ(value_of(item(shown, "summary", "weight_bytes")), after);
   EXPECT_DOUBLE_EQ(value_of(item(record, "totals", "average_bits")), value_of(item(shown, "summary", "average_bits")));

@@ -33,14 +33,14 @@ TEST_F(StringOutputs, AreWhatTheyAreAtEveryLevel) {
 }
 
 TEST_F(StringOutputs, AreExplainedAndExamined) {
-  EXPECT_FALSE(explain(load_model(model), {}).sections.empty());
+  EXPECT_FALSE(explain(load_model(model)).steps.empty());
   EXPECT_EQ(doctor(model, {}).problems, 0);
 }
 
 TEST_F(StringOutputs, AreWritten) {
   const std::string onnx = folder / "s.onnx", compiled = folder / "c.safetensors";
-  export_model(load_model(model), onnx, {}, "");
-  compile_model(load_model(model), {}, {}, compiled, "");
+  export_model(load_model(model), onnx);
+  compile_model(load_model(model), SessionOptions(), {}, compiled);
   for (const std::string& path : {onnx, compiled}) expect_outputs(path, 2);
 }
 

@@ -1,210 +1,20 @@
 #include "generate/jinja/builtins.h"
 
-#include <utf8proc.h>
 #include <algorithm>
 #include <charconv>
 #include <cmath>
-#include <ctime>
 
 #include "base/error.h"
+#include "base/stop.h"
 #include "base/text.h"
-#include "base/utf8.h"
+#include "generate/jinja/access.h"
+#include "generate/jinja/arguments.h"
+#include "generate/jinja/text_methods.h"
 
 namespace hone::jinja {
 namespace {
 
 using Args = const Arguments&;
-
-constexpr std::string_view kBlanks = " \t\n\r\v\f";
-
-const std::string& text_of(const Value& value, const char* of) {
-  if (const std::string* text = value.text()) return *text;
-  fail("{} is of a string, found {}", of, kind_of(value));
-}
-
-int64_t integer_of(const Value& value, const char* of) {
-  if (value.is_integer()) return value.integer();
-  fail("{}: expected an integer, found {}", of, kind_of(value));
-}
-
-std::string text_argument(Args arguments, size_t place, const char* name, const char* of) {
-  const Value* given = arguments.find(place, name);
-  if (!given) fail("{} lacks its argument \"{}\"", of, name);
-  return text_of(*given, of);
-}
-
-int64_t integer_argument(Args arguments, size_t place, const char* name, int64_t otherwise) {
-  const Value* given = arguments.find(place, name);
-  return given && !given->none() ? integer_of(*given, name) : otherwise;
-}
-
-bool flag_argument(Args arguments, size_t place, const char* name) {
-  const Value* given = arguments.find(place, name);
-  return given && truth(*given);
-}
-
-// By simple mappings of Unicode, a character at a time.
-std::string mapped(std::string_view text, utf8proc_int32_t (*map)(utf8proc_int32_t)) {
-  std::string out;
-  for (char32_t c : decode_utf8(text)) append_utf8(out, static_cast<char32_t>(map(static_cast<utf8proc_int32_t>(c))));
-  return out;
-}
-std::string lower(std::string_view text) { return mapped(text, utf8proc_tolower); }
-std::string upper(std::string_view text) { return mapped(text, utf8proc_toupper); }
-
-std::string capitalised(std::string_view text) {
-  if (text.empty()) return "";
-  const size_t first = std::min(utf8_length(text[0]), text.size());
-  return mapped(text.substr(0, first), utf8proc_totitle) + lower(text.substr(first));
-}
-
-bool is_letter(char32_t c) {
-  const auto category = utf8proc_category(static_cast<utf8proc_int32_t>(c));
-  return category >= UTF8PROC_CATEGORY_LU && category <= UTF8PROC_CATEGORY_LO;
-}
-
-std::string titled(std::string_view text) {
-  std::string out;
-  bool inside = false;
-  for (char32_t c : decode_utf8(text)) {
-    const auto code = static_cast<utf8proc_int32_t>(c);
-    append_utf8(out, static_cast<char32_t>(inside ? utf8proc_tolower(code) : utf8proc_totitle(code)));
-    inside = is_letter(c);
-  }
-  return out;
-}
-
-std::string stripped(std::string_view text, std::string_view characters, bool left, bool right) {
-  const std::u32string all = decode_utf8(text), taken = decode_utf8(characters);
-  size_t begin = 0, end = all.size();
-  while (left && begin < end && taken.find(all[begin]) != std::u32string::npos) ++begin;
-  while (right && end > begin && taken.find(all[end - 1]) != std::u32string::npos) --end;
-  std::string out;
-  for (char32_t c : all.substr(begin, end - begin)) append_utf8(out, c);
-  return out;
-}
-
-Value strip(const Value& value, Args arguments, bool left, bool right) {
-  const Value* given = arguments.find(0, "chars");
-  const std::string& text = text_of(value, "strip");
-  return stripped(text, given && !given->none() ? text_of(*given, "strip") : std::string(kBlanks), left, right);
-}
-
-Value replace(const Value& value, Args arguments, Budget& budget) {
-  const std::string text = shown(value), from = text_argument(arguments, 0, "old", "replace"),
-                    to = text_argument(arguments, 1, "new", "replace");
-  int64_t most = integer_argument(arguments, 2, "count", -1);
-  if (from.empty()) fail("replace: the text to replace is empty");
-  std::string out;
-  size_t at = 0;
-  for (size_t next; most != 0 && (next = text.find(from, at)) != std::string::npos; --most) {
-    budget.text(std::ssize(to));
-    out += text.substr(at, next - at) + to;
-    at = next + from.size();
-  }
-  return out + text.substr(at);
-}
-
-std::vector<Value> split_text(const std::string& text, const Value* by, int64_t most, bool from_right) {
-  std::vector<Value> parts;
-  if (!by || by->none()) {  // runs of blanks
-    size_t at = text.find_first_not_of(kBlanks);
-    while (at != std::string::npos) {
-      size_t end = most == 0 ? std::string::npos : text.find_first_of(kBlanks, at);
-      if (most == 0) end = text.find_last_not_of(kBlanks) + 1;
-      parts.emplace_back(text.substr(at, end - at));
-      --most;
-      at = end == std::string::npos ? end : text.find_first_not_of(kBlanks, end);
-    }
-    return parts;
-  }
-  const std::string& sign = text_of(*by, "split");
-  if (sign.empty()) fail("split: the text to split at is empty");
-  if (from_right) {
-    size_t end = text.size();
-    for (size_t at; most != 0 && end >= sign.size() && (at = text.rfind(sign, end - sign.size())) != std::string::npos;
-         --most) {
-      parts.insert(parts.begin(), text.substr(at + sign.size(), end - at - sign.size()));
-      end = at;
-    }
-    parts.insert(parts.begin(), text.substr(0, end));
-    return parts;
-  }
-  size_t at = 0;
-  for (size_t next; most != 0 && (next = text.find(sign, at)) != std::string::npos; at = next + sign.size(), --most)
-    parts.emplace_back(text.substr(at, next - at));
-  parts.emplace_back(text.substr(at));
-  return parts;
-}
-
-template <bool kFromRight>
-Value split(const Value& value, Args arguments, Budget& budget) {
-  const std::string& text = text_of(value, "split");
-  budget.step(std::ssize(text));
-  return Value::list(
-      split_text(text, arguments.find(0, "sep"), integer_argument(arguments, 1, "maxsplit", -1), kFromRight));
-}
-
-Value split_lines(const Value& value, Args, Budget& budget) {
-  std::vector<Value> lines;
-  const std::string& text = text_of(value, "splitlines");
-  budget.step(std::ssize(text));
-  for (size_t at = 0; at < text.size();) {
-    const size_t end = std::min(text.find('\n', at), text.size());
-    std::string line = text.substr(at, end - at);
-    if (line.ends_with('\r')) line.pop_back();
-    lines.emplace_back(std::move(line));
-    at = end + 1;
-  }
-  return Value::list(std::move(lines));
-}
-
-template <bool kAtEnd>
-Value has_affix(const Value& value, Args arguments, Budget&) {
-  const char* const of = kAtEnd ? "endswith" : "startswith";
-  const std::string& text = text_of(value, of);
-  const Value* given = arguments.find(0, "affix");
-  if (!given) fail("{} lacks its argument", of);
-  const auto has = [&](const Value& affix) {
-    return kAtEnd ? text.ends_with(text_of(affix, of)) : text.starts_with(text_of(affix, of));
-  };
-  return given->items() ? std::ranges::any_of(*given->items(), has) : has(*given);
-}
-
-template <bool kAtEnd>
-Value without_affix(const Value& value, Args arguments, Budget&) {
-  const char* const of = kAtEnd ? "removesuffix" : "removeprefix";
-  const std::string &text = text_of(value, of), affix = text_argument(arguments, 0, "affix", of);
-  if (kAtEnd) return text.ends_with(affix) ? text.substr(0, text.size() - affix.size()) : text;
-  return text.starts_with(affix) ? text.substr(affix.size()) : text;
-}
-
-Value find_text(const Value& value, Args arguments, Budget&) {
-  const std::string& text = text_of(value, "find");
-  const size_t at = text.find(text_argument(arguments, 0, "sub", "find"));
-  return at == std::string::npos ? int64_t{-1} : length_of(text.substr(0, at));
-}
-
-Value count_text(const Value& value, Args arguments, Budget&) {
-  const std::string &text = text_of(value, "count"), part = text_argument(arguments, 0, "sub", "count");
-  if (part.empty()) return length_of(text) + 1;
-  int64_t count = 0;
-  for (size_t at = 0; (at = text.find(part, at)) != std::string::npos; at += part.size()) ++count;
-  return count;
-}
-
-Value joined(const Value& value, const std::string& sign, Args arguments, Budget& budget) {
-  const Value* attribute = arguments.find(1, "attribute");
-  std::string out;
-  bool first = true;
-  for (const Value& each : iterated(value, budget)) {
-    const std::string part = shown(attribute ? member_of(each, text_of(*attribute, "join"), budget) : each);
-    budget.text(std::ssize(sign) + std::ssize(part));
-    out += (first ? "" : sign) + part;
-    first = false;
-  }
-  return out;
-}
 
 Value join(const Value& value, Args arguments, Budget& budget) {
   const Value* sign = arguments.find(0, "d");
@@ -243,32 +53,6 @@ Value json_text(const Value& value, Args arguments, Budget& budget) {
   const Extent extent = extent_of(value);
   budget.text(extent.weight * (96 + 16 + std::max<int64_t>(style.indent, 0) * (extent.depth + 1)));
   return to_json(value, style);
-}
-
-Value items_of(const Value& value, Args, Budget& budget) {
-  if (value.undefined()) return Value::list({});
-  const Object* object = value.object();
-  if (!object) fail("items is of an object, found {}", kind_of(value));
-  budget.step(extent_of(value).weight);
-  std::vector<Value> pairs;
-  for (const auto& [name, each] : object->members) pairs.push_back(Value::list({Value(name), each}));
-  return Value::list(std::move(pairs));
-}
-
-Value keys_of(const Value& value, Args, Budget& budget) { return Value::list(iterated(value, budget)); }
-
-Value values_of(const Value& value, Args, Budget& budget) {
-  budget.step(extent_of(value).weight);
-  std::vector<Value> all;
-  for (const auto& [name, each] : value.object()->members) all.push_back(each);
-  return Value::list(std::move(all));
-}
-
-Value get_member(const Value& value, Args arguments, Budget&) {
-  const Value *name = arguments.find(0, "key"), *otherwise = arguments.find(1, "default");
-  if (!name) fail("get lacks its argument \"key\"");
-  const Value* found = name->text() ? value.object()->find(*name->text()) : nullptr;
-  return found ? *found : otherwise ? *otherwise : Value(None{});
 }
 
 Value to_list(const Value& value, Args, Budget& budget) { return Value::list(iterated(value, budget)); }
@@ -393,7 +177,7 @@ Value to_integer(const Value& value, Args arguments, Budget&) {
   if (const double* real = value.get<double>()) number = *real;
   else if (!value.text()) return otherwise;
   else {
-    const std::string text = stripped(*value.text(), kBlanks, true, true);
+    const std::string text = stripped(*value.text());
     const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
     if (error != std::errc() || end != text.data() + text.size()) return otherwise;
   }
@@ -405,7 +189,7 @@ Value to_number(const Value& value, Args arguments, Budget&) {
   const Value* otherwise = arguments.find(0, "default");
   double number = otherwise && otherwise->is_number() ? otherwise->number() : 0;
   if (value.text()) {
-    const std::string text = stripped(*value.text(), kBlanks, true, true);
+    const std::string text = stripped(*value.text());
     double read = 0;
     const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), read);
     if (error == std::errc() && end == text.data() + text.size()) number = read;
@@ -504,7 +288,7 @@ constexpr BuiltinDef kTests[] = {
     {"float", [](const Value& v, Args, Budget&) -> Value { return v.get<double>() != nullptr; }},
     {"ge", [](const Value& v, Args a, Budget&) -> Value { return !less(v, other(a)); }},
     {"gt", [](const Value& v, Args a, Budget&) -> Value { return less(other(a), v); }},
-    {"in", [](const Value& v, Args a, Budget&) -> Value { return contains(other(a), v); }},
+    {"in", [](const Value& v, Args a, Budget& b) -> Value { return contains(other(a), v, b); }},
     {"integer", [](const Value& v, Args, Budget&) -> Value { return v.get<int64_t>() != nullptr; }},
     {"iterable",
      [](const Value& v, Args, Budget&) -> Value { return v.text() || v.items() || v.object() || v.undefined(); }},
@@ -524,40 +308,6 @@ constexpr BuiltinDef kTests[] = {
     {"upper", [](const Value& v, Args, Budget&) -> Value { return upper(shown(v)) == shown(v); }},
 };
 
-constexpr BuiltinDef kTextMethods[] = {
-    {"capitalize", [](const Value& v, Args, Budget&) -> Value { return capitalised(*v.text()); }},
-    {"count", count_text},
-    {"endswith", has_affix<true>},
-    {"find", find_text},
-    {"join",
-     [](const Value& v, Args a, Budget& budget) {
-       if (a.values.empty()) fail("join lacks the list that it joins");
-       for (const Value& each : iterated(a.values[0], budget)) text_of(each, "join");
-       return joined(a.values[0], *v.text(), {}, budget);
-     }},
-    {"lower", [](const Value& v, Args, Budget&) -> Value { return lower(*v.text()); }},
-    {"lstrip", [](const Value& v, Args a, Budget&) { return strip(v, a, true, false); }},
-    {"removeprefix", without_affix<false>},
-    {"removesuffix", without_affix<true>},
-    {"replace", replace},
-    {"rsplit", split<true>},
-    {"rstrip", [](const Value& v, Args a, Budget&) { return strip(v, a, false, true); }},
-    {"split", split<false>},
-    {"splitlines", split_lines},
-    {"startswith", has_affix<false>},
-    {"strip", [](const Value& v, Args a, Budget&) { return strip(v, a, true, true); }},
-    {"title", [](const Value& v, Args, Budget&) -> Value { return titled(*v.text()); }},
-    {"upper", [](const Value& v, Args, Budget&) -> Value { return upper(*v.text()); }},
-};
-
-constexpr BuiltinDef kObjectMethods[] = {
-    {"get", get_member}, {"items", items_of}, {"keys", keys_of}, {"values", values_of}};
-
-const BuiltinDef* find(std::span<const BuiltinDef> all, std::string_view name) {
-  const auto found = std::ranges::find(all, name, [](const BuiltinDef& each) -> std::string_view { return each.name; });
-  return found == all.end() ? nullptr : &*found;
-}
-
 const BuiltinDef& require(std::span<const BuiltinDef> all, std::string_view name, const char* kind) {
   if (const BuiltinDef* found = find(all, name)) return *found;
   std::string known;
@@ -565,41 +315,21 @@ const BuiltinDef& require(std::span<const BuiltinDef> all, std::string_view name
   fail("the {} \"{}\" is not known; known: {}", kind, name, known);
 }
 
-Value function(const char* name, std::function<Value(const Arguments&)> call) {
-  return std::make_shared<const Function>(Function{name, std::move(call)});
-}
-
-Value range(Args arguments, Budget& budget) {
-  const auto at = [&](size_t i) { return integer_of(arguments.values[i], "range"); };
-  const size_t given = arguments.values.size();
-  if (given == 0 || given > 3) fail("range takes 1 to 3 integers, found {}", given);
-  const int64_t begin = given == 1 ? 0 : at(0), end = at(given == 1 ? 0 : 1), step = given == 3 ? at(2) : 1;
-  if (step == 0) fail("range: the step is 0");
-  std::vector<Value> all;
-  for (int64_t i = begin; step > 0 ? i < end : i > end;) {
-    budget.step();
-    all.emplace_back(i);
-    if (__builtin_add_overflow(i, step, &i)) break;
-  }
-  return Value::list(std::move(all));
-}
-
-// Names of other languages than English never stand in it: the program leaves the C locale as it is.
-std::string time_text(const std::string& format, int64_t now) {
-  const auto seconds = static_cast<time_t>(now);
-  std::tm parts{};
-  if (format.empty() || !gmtime_r(&seconds, &parts)) return "";
-  std::string out(1024, '\0');
-  const size_t bytes = std::strftime(out.data(), out.size(), format.c_str(), &parts);
-  if (bytes == 0) fail("strftime_now: \"{}\" gives no text, or more than {} bytes", format.substr(0, 40), out.size());
-  out.resize(bytes);
-  return out;
-}
-
 }  // namespace
 
+const BuiltinDef* find(std::span<const BuiltinDef> all, std::string_view name) {
+  const auto found = std::ranges::find(all, name, [](const BuiltinDef& each) -> std::string_view { return each.name; });
+  return found == all.end() ? nullptr : &*found;
+}
+
 void Budget::step(int64_t n) {
+  check_stop();
   if ((steps -= n) < 0) fail("the template takes too long: more than 2,000,000 steps");
+}
+
+void Budget::search(const std::string& text, const std::string& part) {
+  constexpr double kCompared = 4096;  // bytes in a step
+  step(1 + static_cast<int64_t>(static_cast<double>(text.size()) * static_cast<double>(part.size()) / kCompared));
 }
 
 void Budget::text(int64_t made) {
@@ -612,112 +342,6 @@ Value apply_filter(const std::string& name, const Value& value, const Arguments&
 
 bool apply_test(const std::string& name, const Value& value, const Arguments& arguments, Budget& budget) {
   return truth(require(kTests, name, "test").call(value, arguments, budget));
-}
-
-Members globals(int64_t now, Budget& budget) {
-  const auto made = [](Args arguments, bool is_namespace) {
-    auto object = std::make_shared<Object>();
-    object->is_namespace = is_namespace;
-    for (const auto& [name, value] : arguments.named) object->set(name, value);
-    if (is_namespace) return Value(object);
-    return Value::object(object->members);
-  };
-  return {{"range", function("range", [&budget](Args a) { return range(a, budget); })},
-          {"namespace", function("namespace", [made](Args a) { return made(a, true); })},
-          {"dict", function("dict", [made](Args a) { return made(a, false); })},
-          {"raise_exception", function("raise_exception",
-                                       [](Args a) -> Value {
-                                         fail("the template refuses: {}", a.values.empty() ? "" : shown(a.values[0]));
-                                       })},
-          {"strftime_now", function("strftime_now", [now](Args a) -> Value {
-             return time_text(text_argument(a, 0, "format", "strftime_now"), now);
-           })}};
-}
-
-Value member_of(const Value& value, const std::string& name, Budget& budget) {
-  const Object* object = value.object();
-  const BuiltinDef* method = value.text()                      ? find(kTextMethods, name)
-                             : object && !object->is_namespace ? find(kObjectMethods, name)
-                                                               : nullptr;
-  if (method)
-    return std::make_shared<const Function>(
-        Function{name, [value, method, &budget](Args arguments) { return method->call(value, arguments, budget); }});
-  if (const Undefined* undefined = value.get<Undefined>())
-    fail("\"{}\" is undefined, so it has no \"{}\"", undefined->name, name);
-  const Value* found = object ? object->find(name) : nullptr;
-  return found ? *found : Value(Undefined{name});
-}
-
-Value item_of(const Value& value, const Value& key, Budget& budget) {
-  if (const Undefined* undefined = value.get<Undefined>())
-    fail("\"{}\" is undefined, so it has no items", undefined->name);
-  if (key.is_integer() && (value.items() || value.text())) {
-    const int64_t size = value.items() ? std::ssize(*value.items()) : length_of(*value.text());
-    const int64_t at = key.integer() < 0 ? key.integer() + size : key.integer();
-    if (at < 0 || at >= size) return Undefined{fmt::format("item {}", key.integer())};
-    if (value.items()) return (*value.items())[static_cast<size_t>(at)];
-    budget.step(size / 16);
-    std::string c;
-    append_utf8(c, decode_utf8(*value.text())[static_cast<size_t>(at)]);
-    return c;
-  }
-  if (!key.text()) return Undefined{repr(key)};
-  const Object* object = value.object();
-  const Value* found = object ? object->find(*key.text()) : nullptr;
-  return found ? *found : member_of(value, *key.text(), budget);  // as jinja2: an item, else an attribute
-}
-
-Value slice_of(const Value& value, const Value* begin, const Value* end, const Value* step, Budget& budget) {
-  if (!value.items() && !value.text()) fail("slices are of lists and strings, found {}", kind_of(value));
-  const std::vector<Value> all = iterated(value, budget);
-  const auto bound = [&](const Value* given, int64_t otherwise, int64_t least, int64_t most) {
-    if (!given || given->none()) return otherwise;
-    const int64_t at = integer_of(*given, "a slice"), size = std::ssize(all);
-    return std::clamp(at < 0 ? at + size : at, least, most);
-  };
-  const int64_t size = std::ssize(all), by = step && !step->none() ? integer_of(*step, "a slice") : 1;
-  if (by == 0) fail("a slice's step is 0");
-  const bool back = by < 0;
-  int64_t at = back ? bound(begin, size - 1, -1, size - 1) : bound(begin, 0, 0, size);
-  const int64_t last = back ? bound(end, -1, -1, size - 1) : bound(end, size, 0, size);
-  std::vector<Value> chosen;
-  while (back ? at > last : at < last) {
-    chosen.push_back(all[static_cast<size_t>(at)]);
-    if (__builtin_add_overflow(at, by, &at)) break;
-  }
-  if (!value.text()) return Value::list(std::move(chosen));
-  std::string out;
-  for (const Value& each : chosen) out += *each.text();
-  return out;
-}
-
-std::vector<Value> iterated(const Value& value, Budget& budget) {
-  budget.step(extent_of(value).weight);
-  std::vector<Value> all;
-  if (value.undefined()) return all;
-  if (const Items* items = value.items()) return *items;
-  if (const Object* object = value.object(); object && !object->is_namespace) {
-    for (const auto& [name, each] : object->members) all.emplace_back(name);
-    return all;
-  }
-  if (!value.text()) fail("{} can't be gone through", kind_of(value));
-  const std::u32string characters = decode_utf8(*value.text());
-  budget.step(std::ssize(characters));
-  for (char32_t c : characters) {
-    std::string text;
-    append_utf8(text, c);
-    all.emplace_back(std::move(text));
-  }
-  return all;
-}
-
-bool contains(const Value& all, const Value& part) {
-  if (const std::string* text = all.text()) return text->find(text_of(part, "\"in\" a string")) != std::string::npos;
-  if (const Items* items = all.items())
-    return std::ranges::any_of(*items, [&](const Value& each) { return equal(each, part); });
-  if (const Object* object = all.object()) return part.text() && object->find(*part.text());
-  if (all.undefined()) return false;
-  fail("{} holds nothing that could be \"in\" it", kind_of(all));
 }
 
 }  // namespace hone::jinja

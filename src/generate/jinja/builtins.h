@@ -1,9 +1,9 @@
-// Filters, tests, functions and methods that templates call: those of jinja2 and of Python's strings and dicts that
-// public templates use.
+// Filters and tests that templates call: those of jinja2 that public templates use; and what a template may take.
 #pragma once
 
+#include <span>
 #include <string>
-#include <vector>
+#include <string_view>
 
 #include "generate/jinja/value.h"
 
@@ -13,8 +13,9 @@ namespace hone::jinja {
 struct Budget {
   int64_t steps = 2'000'000;
   int64_t bytes = int64_t{64} << 20;
-  void step(int64_t n = 1);  // Error when it is spent
-  void text(int64_t bytes);  // likewise; before the text is made
+  void step(int64_t n = 1);                                       // Error when it is spent
+  void text(int64_t bytes);                                       // likewise; before the text is made
+  void search(const std::string& text, const std::string& part);  // steps of looking for it, at worst
 };
 
 using Builtin = Value (*)(const Value& value, const Arguments& arguments, Budget& budget);
@@ -27,18 +28,7 @@ struct BuiltinDef {
 Value apply_filter(const std::string& name, const Value& value, const Arguments& arguments, Budget& budget);
 bool apply_test(const std::string& name, const Value& value, const Arguments& arguments, Budget& budget);
 
-// Values that names have before anything is set: range, namespace, dict, raise_exception, strftime_now. `now`: seconds
-// since 1970, which strftime_now shows in UTC.
-Members globals(int64_t now, Budget& budget);
-
-// value.name: a method, else the member of an object, else undefined.
-Value member_of(const Value& value, const std::string& name, Budget& budget);
-// value[key]; undefined where there is none.
-Value item_of(const Value& value, const Value& key, Budget& budget);
-Value slice_of(const Value& value, const Value* begin, const Value* end, const Value* step, Budget& budget);
-// What a loop goes through: items of a list, characters of a string, names of an object, nothing of what is undefined.
-std::vector<Value> iterated(const Value& value, Budget& budget);
-
-bool contains(const Value& all, const Value& part);
+// Of that name; null: there is none.
+const BuiltinDef* find(std::span<const BuiltinDef> all, std::string_view name);
 
 }  // namespace hone::jinja

@@ -4,7 +4,9 @@
 #include <map>
 
 #include "base/error.h"
+#include "generate/jinja/access.h"
 #include "generate/jinja/builtins.h"
+#include "generate/jinja/globals.h"
 
 namespace hone::jinja {
 namespace {
@@ -310,14 +312,14 @@ class Run {
     }
     return true;
   }
-  static bool holds(const std::string& sign, const Value& a, const Value& b) {
+  bool holds(const std::string& sign, const Value& a, const Value& b) {
     if (sign == "==") return equal(a, b);
     if (sign == "!=") return !equal(a, b);
     if (sign == "<") return less(a, b);
     if (sign == ">") return less(b, a);
     if (sign == "<=") return !less(b, a);
     if (sign == ">=") return !less(a, b);
-    return contains(b, a) == (sign == "in");
+    return contains(b, a, budget_) == (sign == "in");
   }
 
   Value binary(const std::string& sign, const Value& a, const Value& b) {

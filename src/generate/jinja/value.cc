@@ -98,6 +98,7 @@ void hold(const Value& value, Extent& in) {
 Extent extent_of(const Value& value) {
   if (const std::string* text = value.text()) return {.weight = 1 + std::ssize(*text) / 16};
   if (const Items* items = value.items()) return items->extent;
+  if (const auto* function = value.get<std::shared_ptr<const Function>>()) return {.depth = (*function)->depth};
   const Object* object = value.object();
   return object ? object->extent : Extent{};
 }

@@ -30,6 +30,7 @@ struct Arguments;
 struct Function {
   std::string name;
   std::function<Value(const Arguments& arguments)> call;
+  int depth = 0;  // of the value whose method it is, and one: it holds that
 };
 
 // Lists and objects are shared, as Python's are; templates can't change them but for namespaces.
