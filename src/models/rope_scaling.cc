@@ -157,8 +157,10 @@ const ScalingType& type_of(const Scaling& scaling) {
 }  // namespace
 
 RotaryAngles rotary_angles(const ModelConfig& config, int64_t columns, double default_theta) {
-  if (columns % 2 != 0)
-    fail("{}: heads have {} columns; rotary positions turn pairs of them", config.source(), columns);
+  constexpr int64_t kMostColumns = 65536;
+  if (columns % 2 != 0 || columns > kMostColumns)
+    fail("{}: heads have {} columns; rotary positions turn pairs of them, accepted: even numbers up to {}",
+         config.source(), columns, kMostColumns);
   const Scaling scaling(config, config.has("rope_parameters") ? "rope_parameters" : "rope_scaling", default_theta);
   const ScalingType& type = type_of(scaling);
   std::vector<Setting> known(type.settings.begin(), type.settings.end());
