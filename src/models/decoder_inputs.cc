@@ -6,6 +6,7 @@
 #include "base/error.h"
 #include "ir/row_keys.h"
 #include "models/decoder.h"
+#include "models/decoder_layers.h"
 #include "models/token_inputs.h"
 #include "ops/calls/arithmetic.h"
 #include "ops/calls/cumsum.h"
@@ -70,13 +71,15 @@ DecoderInputs decoder_inputs(TransformerBuilder& builder, const ModelConfig& con
 }
 
 void decoder_output(TransformerBuilder& builder, ValueId x, const std::string& table, int64_t vocabulary,
-                    int64_t hidden) {
+                    int64_t hidden, std::optional<double> cap) {
   Graph& graph = builder.graph();
   if (!has_word_scores(builder.request())) {
     graph.add_output(x, "last_hidden_state");
     return;
   }
-  graph.add_output(ops::linear(graph, {.x = x, .w = builder.weight(table, {vocabulary, hidden})}, "logits"), "logits");
+  const ValueId words = builder.weight(table, {vocabulary, hidden});
+  const ValueId scores = ops::linear(graph, {.x = x, .w = words}, cap ? "scores" : "logits");
+  graph.add_output(cap ? capped(graph, scores, *cap, "logits") : scores, "logits");
 }
 
 }  // namespace hone

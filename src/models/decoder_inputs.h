@@ -2,6 +2,9 @@
 // (models/decoder.h).
 #pragma once
 
+#include <optional>
+#include <string>
+
 #include "models/config.h"
 #include "models/transformer.h"
 
@@ -20,8 +23,9 @@ DecoderInputs decoder_inputs(TransformerBuilder& builder, const ModelConfig& con
 
 bool has_word_scores(const ModelRequest& request);  // the architecture gives logits, not states alone
 
-// Logits of x f32[B,S,hidden] by the table of words, or by a head of its own; a model without word scores gives x.
+// Logits of x f32[B,S,hidden] by the table of words, or by a head of its own; a model without word scores gives x. With
+// a `cap` no logit goes beyond it (capped, models/decoder_layers.h).
 void decoder_output(TransformerBuilder& builder, ValueId x, const std::string& table, int64_t vocabulary,
-                    int64_t hidden);
+                    int64_t hidden, std::optional<double> cap = std::nullopt);
 
 }  // namespace hone
