@@ -16,14 +16,13 @@ namespace hone {
 namespace {
 
 // Of a number, a list of them, or null.
-std::vector<int64_t> ids_of(const ModelConfig& config, const char* key, int64_t vocabulary) {
-  if (!config.has(key)) return {};
-  const Json given = config.json().at(key), list = given.is_array() ? given : Json::array({given});
+std::vector<int64_t> ids_of(const Json& settings, const char* key, int64_t vocabulary, const std::string& source) {
+  const Json given = settings.value(key, Json());
   std::vector<int64_t> ids;
-  for (const Json& id : list) {
+  if (given.is_null()) return ids;
+  for (const Json& id : given.is_array() ? given : Json::array({given})) {
     if (!id.is_number_integer() || id < 0 || id >= vocabulary)
-      fail("{}: key \"{}\" has {}; accepted: ids below vocab_size {}", config.source(), key, json_excerpt(id),
-           vocabulary);
+      fail("{}: key \"{}\" has {}; accepted: ids below the vocabulary's {}", source, key, json_excerpt(id), vocabulary);
     ids.push_back(id.get<int64_t>());
   }
   return ids;
@@ -43,6 +42,14 @@ ValueId token_positions(TransformerBuilder& builder, ValueId mask, int64_t conte
 
 }  // namespace
 
+void set_text_ends(Graph& graph, const Json& settings, const std::string& source) {
+  const int64_t vocabulary = std::stoll(graph.metadata.at(kDecoderVocabulary));
+  if (const auto begin = ids_of(settings, "bos_token_id", vocabulary, source); !begin.empty())
+    graph.metadata[kDecoderBegin] = std::to_string(begin.front());
+  if (const auto end = ids_of(settings, "eos_token_id", vocabulary, source); !end.empty())
+    graph.metadata[kDecoderEnd] = fmt::format("{}", fmt::join(end, ","));
+}
+
 bool has_word_scores(const ModelRequest& request) {
   const auto names = json_get<std::vector<std::string>>(request.config, "architectures", request.source);
   return names.empty() || !names[0].ends_with("Model") || names[0].ends_with("LMHeadModel");
@@ -60,10 +67,7 @@ DecoderInputs decoder_inputs(TransformerBuilder& builder, const ModelConfig& con
   metadata["family"] = family;
   metadata[kPositions] = metadata[kDecoderContext] = std::to_string(context);
   metadata[kDecoderVocabulary] = std::to_string(vocabulary);
-  if (const auto begin = ids_of(config, "bos_token_id", vocabulary); !begin.empty())
-    metadata[kDecoderBegin] = std::to_string(begin.front());
-  if (const auto end = ids_of(config, "eos_token_id", vocabulary); !end.empty())
-    metadata[kDecoderEnd] = fmt::format("{}", fmt::join(end, ","));
+  set_text_ends(graph, config.json(), config.source());
   const ValueId mask = input_of(graph, "attention_mask");
   return {.ids = input_of(graph, "input_ids"),
           .positions = token_positions(builder, mask, context),

@@ -21,6 +21,11 @@ struct DecoderInputs {
 DecoderInputs decoder_inputs(TransformerBuilder& builder, const ModelConfig& config, const std::string& family,
                              int64_t context, int64_t vocabulary);
 
+// Writes the metadata that say which ids begin and end texts: bos_token_id and eos_token_id of `settings`, which
+// `source` names. A key that is absent or null changes nothing. Throws Error for ids that are not below the graph's
+// vocabulary.
+void set_text_ends(Graph& graph, const Json& settings, const std::string& source);
+
 bool has_word_scores(const ModelRequest& request);  // the architecture gives logits, not states alone
 
 // Logits of x f32[B,S,hidden] by the table of words, or by a head of its own; a model without word scores gives x. With

@@ -24,7 +24,7 @@ constexpr Setting kShared[] = {{"vocab_size"},          {"hidden_size"},
                                {"rms_norm_eps"},        {"hidden_act"},
                                {"rope_parameters"},     {"rope_theta"},
                                {"rope_scaling"},        {"rope_interleaved", "false"},
-                               {"pretraining_tp", "1"}, {"is_llama_config"}};
+                               {"pretraining_tp"},      {"is_llama_config"}};
 constexpr Setting kLlama[] = {{"attention_bias"}, {"mlp_bias"}};
 constexpr Setting kMistral[] = {{"sliding_window"}};
 constexpr Setting kQwen2[] = {{"use_sliding_window"}, {"sliding_window"}, {"max_window_layers"}, {"layer_types"}};
@@ -116,9 +116,8 @@ std::vector<bool> windows_of(const ModelConfig& config, const Kind& kind, int64_
   if (!config.has("layer_types")) {
     if (used && kind.skips_positions)
       fail("{}: use_sliding_window is true; layer_types must say which layers have a window", config.source());
-    if (used)
-      for (int64_t i = config.size_unless_none("max_window_layers", 0); i < layers; ++i)
-        windows[static_cast<size_t>(i)] = true;
+    const int64_t first = config.has("max_window_layers") ? config.size_unless_none("max_window_layers", 0) : 28;
+    for (int64_t i = first; used && i < layers; ++i) windows[static_cast<size_t>(i)] = true;
     return windows;
   }
   const auto types = json_get<std::vector<std::string>>(config.json(), "layer_types", config.source());
