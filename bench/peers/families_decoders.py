@@ -2,7 +2,7 @@
 import torch
 import transformers as t
 
-from families_text import LOGITS, STATES, add
+from families_text import LABELS, LOGITS, STATES, add
 
 # Heads, heads of keys and layers differ, and heads are not hidden / heads wide.
 SIZES = dict(vocab_size=37, hidden_size=12, num_hidden_layers=2, num_attention_heads=4, num_key_value_heads=2, head_dim=8, intermediate_size=20,
@@ -21,6 +21,7 @@ def decoder(name, kind, length=14, outputs=LOGITS, ending="ForCausalLM", **keys)
 
 decoder("llama", "Llama", **rope("default"))
 decoder("llama-model", "Llama", outputs=STATES, ending="Model", attention_bias=True, mlp_bias=True, **rope("default"))
+decoder("llama-classes", "Llama", ending="ForSequenceClassification", pad_token_id=0, **LABELS, **rope("default"))
 decoder("llama-tied", "Llama", tie_word_embeddings=True, **rope("linear", factor=2.5))
 decoder("llama3", "Llama", length=24,
         **rope("llama3", factor=8.0, low_freq_factor=1.0, high_freq_factor=4.0, original_max_position_embeddings=16))
@@ -49,10 +50,13 @@ GPT2 = dict(vocab_size=37, n_positions=24, n_embd=12, n_layer=2, n_head=3, bos_t
 add("gpt2", t.GPT2LMHeadModel, t.GPT2Config(**GPT2, scale_attn_by_inverse_layer_idx=True), counted("logits"), length=11)
 add("gpt2-model", t.GPT2Model, t.GPT2Config(**GPT2, n_inner=20, activation_function="gelu"), counted("last_hidden_state"), length=11)
 
+add("gpt2-classes", t.GPT2ForSequenceClassification, t.GPT2Config(**GPT2, **LABELS, pad_token_id=0), counted("logits"))
+
 OPT = dict(vocab_size=37, hidden_size=12, num_hidden_layers=2, num_attention_heads=3, ffn_dim=20, max_position_embeddings=24, pad_token_id=1, bos_token_id=2,
            eos_token_id=2)
 add("opt", t.OPTForCausalLM, t.OPTConfig(**OPT), LOGITS, length=11, pad=1)
 add("opt-behind", t.OPTForCausalLM, t.OPTConfig(**OPT, do_layer_norm_before=False, word_embed_proj_dim=10), LOGITS, length=11, pad=1)
+add("opt-classes", t.OPTForSequenceClassification, t.OPTConfig(**OPT, **LABELS, word_embed_proj_dim=10), LOGITS, pad=1)
 
 NEOX = dict(vocab_size=37, hidden_size=24, num_hidden_layers=2, num_attention_heads=3, intermediate_size=20, max_position_embeddings=64, bos_token_id=0,
             eos_token_id=0)

@@ -192,7 +192,9 @@ class GemmaBuilder {
 extern constinit const ModelDef gemma_def{
     .name = "gemma",
     .doc = "Gemma 2 and Gemma 3 of texts: decoders with norms on both sides of their parts.",
-    .architectures = "Gemma2ForCausalLM Gemma2Model Gemma3ForCausalLM Gemma3TextModel",
+    .architectures =
+        "Gemma2ForCausalLM Gemma2Model Gemma2ForSequenceClassification Gemma3ForCausalLM Gemma3TextModel "
+        "Gemma3TextForSequenceClassification",
     .build = [](const ModelRequest& request) { return GemmaBuilder(request).build(); }};
 
 }  // namespace hone

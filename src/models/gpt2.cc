@@ -129,7 +129,7 @@ class Gpt2Builder {
 extern constinit const ModelDef gpt2_def{
     .name = "gpt2",
     .doc = "GPT-2: a decoder with learned positions.",
-    .architectures = "GPT2LMHeadModel GPT2Model",
+    .architectures = "GPT2LMHeadModel GPT2Model GPT2ForSequenceClassification",
     .build = [](const ModelRequest& request) { return Gpt2Builder(request).build(); }};
 
 }  // namespace hone

@@ -104,7 +104,7 @@ class NeoxBuilder {
 extern constinit const ModelDef gpt_neox_def{
     .name = "gpt_neox",
     .doc = "GPT-NeoX and Pythia: decoders whose parts of a layer read the same.",
-    .architectures = "GPTNeoXForCausalLM GPTNeoXModel",
+    .architectures = "GPTNeoXForCausalLM GPTNeoXModel GPTNeoXForSequenceClassification",
     .build = [](const ModelRequest& request) { return NeoxBuilder(request).build(); }};
 
 }  // namespace hone

@@ -255,8 +255,9 @@ extern constinit const ModelDef llama_def{
     .name = "llama",
     .doc = "Llama 2 and 3, SmolLM2, SmolLM3, Mistral, Qwen2 and Qwen3: decoders.",
     .architectures =
-        "LlamaForCausalLM LlamaModel MistralForCausalLM MistralModel Qwen2ForCausalLM Qwen2Model Qwen3ForCausalLM "
-        "Qwen3Model SmolLM3ForCausalLM SmolLM3Model",
+        "LlamaForCausalLM LlamaModel LlamaForSequenceClassification MistralForCausalLM MistralModel "
+        "MistralForSequenceClassification Qwen2ForCausalLM Qwen2Model Qwen2ForSequenceClassification Qwen3ForCausalLM "
+        "Qwen3Model Qwen3ForSequenceClassification SmolLM3ForCausalLM SmolLM3Model SmolLM3ForSequenceClassification",
     .build = [](const ModelRequest& request) { return LlamaBuilder(request).build(); }};
 
 }  // namespace hone

@@ -122,7 +122,7 @@ class OptBuilder {
 extern constinit const ModelDef opt_def{
     .name = "opt",
     .doc = "OPT: a decoder with learned positions and ReLU.",
-    .architectures = "OPTForCausalLM OPTModel",
+    .architectures = "OPTForCausalLM OPTModel OPTForSequenceClassification",
     .build = [](const ModelRequest& request) { return OptBuilder(request).build(); }};
 
 }  // namespace hone

@@ -117,7 +117,7 @@ class Phi3Builder {
 extern constinit const ModelDef phi3_def{
     .name = "phi3",
     .doc = "Phi-3, Phi-3.5 and Phi-4-mini: decoders with fused matrices.",
-    .architectures = "Phi3ForCausalLM Phi3Model",
+    .architectures = "Phi3ForCausalLM Phi3Model Phi3ForSequenceClassification",
     .build = [](const ModelRequest& request) { return Phi3Builder(request).build(); }};
 
 }  // namespace hone

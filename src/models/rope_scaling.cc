@@ -137,17 +137,16 @@ std::vector<double> divisors_of(const Scaling& scaling, const char* key, size_t 
 }
 
 // Each frequency has a divisor. Where those of short and of long texts differ, a text that grows would change what
-// stands before: either kind of texts must be left out.
+// stands before: long ones are left out, or such lists are refused.
 void scale_by_divisors(RotaryAngles& angles, const Scaling& scaling, double context) {
   const size_t count = angles.frequencies.size();
-  const std::vector<double> divisors = divisors_of(scaling, "short_factor", count);
+  const std::vector<double> of_long = divisors_of(scaling, "long_factor", count),
+                            divisors = divisors_of(scaling, "short_factor", count);
   const double trained = scaling.positive_or(kTrained, context);
-  if (divisors != divisors_of(scaling, "long_factor", count) && trained < context) {
-    if (!scaling.keys().takes_short)
-      fail("{}: short_factor and long_factor differ; accepted: the same list, which holds for texts of any length",
-           scaling.source());
-    angles.context = std::max<int64_t>(1, static_cast<int64_t>(trained));
-  }
+  if (divisors != of_long && !scaling.keys().takes_short)
+    fail("{}: short_factor and long_factor differ; accepted: the same list, which holds for texts of any length",
+         scaling.source());
+  if (divisors != of_long && trained < context) angles.context = std::max<int64_t>(1, static_cast<int64_t>(trained));
   for (size_t i = 0; i < count; ++i) angles.frequencies[i] /= divisors[i];
   const double factor = scaling.positive_or("factor", context / trained);
   angles.factor =
@@ -194,8 +193,8 @@ RotaryAngles rotary_angles(const ModelConfig& config, int64_t columns, double de
   const Scaling scaling(config, default_theta, keys);
   const auto turned = static_cast<int64_t>(static_cast<double>(columns) * scaling.share());
   if (turned < 2 || turned % 2 != 0)
-    fail("{}: {} of the {} columns of a head turn; rotary positions turn pairs of them", scaling.source(), turned,
-         columns);
+    fail("{}: heads have {} columns, of which {} turn; rotary positions turn pairs of them", scaling.source(), columns,
+         turned);
   const ScalingType& type = type_of(scaling);
   std::vector<Setting> known(type.settings.begin(), type.settings.end());
   for (const char* key : {"rope_type", "type", "rope_theta"}) known.push_back({key});

@@ -26,9 +26,8 @@ struct RotaryKeys {
   bool takes_short = false;
 };
 
-// Of heads with `columns` columns, of which an even number turns. Types default, linear, llama3, yarn, and longrope
-// whose factors for short and long texts are the same. Throws Error for others, and for keys that such a type does not
-// have.
+// Of heads with `columns` columns, of which an even number turns. Types default, linear, llama3, yarn and longrope.
+// Throws Error for others, and for keys that such a type does not have.
 RotaryAngles rotary_angles(const ModelConfig& config, int64_t columns, double default_theta,
                            const RotaryKeys& keys = {});
 
