@@ -21,6 +21,7 @@ constexpr Setting kSettings[] = {{"vocab_size"},
                                  {"_remove_final_layer_norm"},
                                  {"enable_bias"},
                                  {"layer_norm_elementwise_affine"},
+                                 {"learned_embeddings", "true"},
                                  {"activation_dropout"},
                                  {"layerdrop"},
                                  {"init_std"}};
