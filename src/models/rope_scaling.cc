@@ -190,11 +190,12 @@ const ScalingType& type_of(const Scaling& scaling) {
 }  // namespace
 
 RotaryAngles rotary_angles(const ModelConfig& config, int64_t columns, double default_theta, const RotaryKeys& keys) {
+  constexpr int64_t kMostColumns = 65536;
   const Scaling scaling(config, default_theta, keys);
   const auto turned = static_cast<int64_t>(static_cast<double>(columns) * scaling.share());
-  if (turned < 2 || turned % 2 != 0)
-    fail("{}: heads have {} columns, of which {} turn; rotary positions turn pairs of them", scaling.source(), columns,
-         turned);
+  if (turned < 2 || turned % 2 != 0 || columns > kMostColumns)
+    fail("{}: heads have {} columns, of which {} turn; accepted: up to {} columns, of which an even number turns",
+         config.source(), columns, turned, kMostColumns);
   const ScalingType& type = type_of(scaling);
   std::vector<Setting> known(type.settings.begin(), type.settings.end());
   for (const char* key : {"rope_type", "type", "rope_theta"}) known.push_back({key});
