@@ -5,11 +5,19 @@
 
 #include "base/error.h"
 #include "ir/row_keys.h"
+#include "models/classifier.h"
 #include "models/decoder.h"
+#include "models/decoder_layers.h"
 #include "models/token_inputs.h"
 #include "ops/calls/arithmetic.h"
+#include "ops/calls/cast.h"
+#include "ops/calls/comparison.h"
 #include "ops/calls/cumsum.h"
+#include "ops/calls/full.h"
+#include "ops/calls/gather.h"
 #include "ops/calls/linear.h"
+#include "ops/calls/reduce.h"
+#include "ops/calls/reshape.h"
 
 namespace hone {
 namespace {
@@ -49,15 +57,49 @@ void set_text_ends(Graph& graph, const Json& settings, const std::string& source
     graph.metadata[kDecoderEnd] = fmt::format("{}", fmt::join(end, ","));
 }
 
-bool has_word_scores(const ModelRequest& request) {
+namespace {
+
+std::string architecture(const ModelRequest& request) {
   const auto names = json_get<std::vector<std::string>>(request.config, "architectures", request.source);
-  return names.empty() || !names[0].ends_with("Model") || names[0].ends_with("LMHeadModel");
+  return names.empty() ? "" : names[0];
+}
+
+bool is_classifier(const ModelRequest& request) { return architecture(request).ends_with("ForSequenceClassification"); }
+
+// x [B,S,hidden] → [B,hidden]: of the last token of each row, whatever padding is behind it.
+ValueId last_tokens(Graph& graph, ValueId x, ValueId mask) {
+  const Shape shape = graph.type(x).shape;
+  const Dim rows = shape[0] * shape[1];
+  const ValueId all = ops::iota(graph, {.shape = Shape{rows}});
+  ValueId number = ops::reshape(graph, {.x = all, .shape = Shape{shape[0], shape[1]}});
+  if (mask != kNone) {
+    const ValueId is_token = ops::not_equal(graph, {mask, graph.add_scalar(int64_t{0})});
+    number = ops::mul(graph, {number, ops::cast(graph, {.x = is_token, .dtype = DType::i64})});
+  }
+  const ValueId last = ops::reduce_max(graph, {.x = number, .axes = std::vector<int64_t>{1}, .keepdims = 0});
+  const ValueId table = ops::reshape(graph, {.x = x, .shape = Shape{rows, shape[2]}});
+  return ops::gather(graph, {.table = table, .indices = last}, "last_tokens");
+}
+
+void class_outputs(TransformerBuilder& builder, ValueId x, int64_t hidden) {
+  Graph& graph = builder.graph();
+  const int64_t classes = class_count(ModelConfig(builder.request()));
+  const ValueId read = last_tokens(graph, x, input_of(graph, "attention_mask"));
+  const ValueId logits = builder.unbiased_linear(read, "score", hidden, classes, "logits");
+  classifier_outputs(builder, logits, input_of(graph, "labels"), classes);
+}
+
+}  // namespace
+
+bool has_word_scores(const ModelRequest& request) {
+  const std::string name = architecture(request);
+  return (!name.ends_with("Model") || name.ends_with("LMHeadModel")) && !is_classifier(request);
 }
 
 DecoderInputs decoder_inputs(TransformerBuilder& builder, const ModelConfig& config, const std::string& family,
                              int64_t context, int64_t vocabulary) {
   Graph& graph = builder.graph();
-  const TokenInputs wanted(builder.request(), false);
+  const TokenInputs wanted(builder.request(), is_classifier(builder.request()));
   if (wanted.has("token_type_ids"))
     fail("\"token_type_ids\" is not an input of a decoder; accepted: input_ids, attention_mask");
   wanted.declare(graph);
@@ -74,13 +116,16 @@ DecoderInputs decoder_inputs(TransformerBuilder& builder, const ModelConfig& con
 }
 
 void decoder_output(TransformerBuilder& builder, ValueId x, const std::string& table, int64_t vocabulary,
-                    int64_t hidden) {
+                    int64_t hidden, std::optional<double> cap) {
   Graph& graph = builder.graph();
+  if (is_classifier(builder.request())) return class_outputs(builder, x, hidden);
   if (!has_word_scores(builder.request())) {
     graph.add_output(x, "last_hidden_state");
     return;
   }
-  graph.add_output(ops::linear(graph, {.x = x, .w = builder.weight(table, {vocabulary, hidden})}, "logits"), "logits");
+  const ValueId words = builder.weight(table, {vocabulary, hidden});
+  const ValueId scores = ops::linear(graph, {.x = x, .w = words}, cap ? "scores" : "logits");
+  graph.add_output(cap ? capped(graph, scores, *cap, "logits") : scores, "logits");
 }
 
 }  // namespace hone

@@ -2,6 +2,9 @@
 // (models/decoder.h).
 #pragma once
 
+#include <optional>
+#include <string>
+
 #include "models/config.h"
 #include "models/transformer.h"
 
@@ -23,10 +26,13 @@ DecoderInputs decoder_inputs(TransformerBuilder& builder, const ModelConfig& con
 // vocabulary.
 void set_text_ends(Graph& graph, const Json& settings, const std::string& source);
 
-bool has_word_scores(const ModelRequest& request);  // the architecture gives logits, not states alone
+bool has_word_scores(const ModelRequest& request);  // the architecture gives logits of words
 
-// Logits of x f32[B,S,hidden] by the table of words, or by a head of its own; a model without word scores gives x.
+// What x f32[B,S,hidden] becomes by the end of the architecture's name. Model: last_hidden_state, x itself.
+// ForSequenceClassification: logits f32[B,classes] of each row's last token, and loss where labels are given. Others:
+// logits f32[B,S,vocabulary] by the table of words, or by a head of its own; with a `cap` none goes beyond it (capped,
+// models/decoder_layers.h).
 void decoder_output(TransformerBuilder& builder, ValueId x, const std::string& table, int64_t vocabulary,
-                    int64_t hidden);
+                    int64_t hidden, std::optional<double> cap = std::nullopt);
 
 }  // namespace hone

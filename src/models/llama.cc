@@ -1,11 +1,13 @@
 // Llama and the decoders of its shape: norms without a mean before each part, rotary positions, heads that share keys
 // and values, and gated feed-forward layers. Touvron et al., "Llama 2: Open Foundation and Fine-Tuned Chat Models"
 // (2023). Mistral adds windows, Qwen2 biases, Qwen3 norms of queries and keys, SmolLM3 layers without positions.
+#include <algorithm>
 #include <optional>
 
 #include "base/checked.h"
 #include "base/error.h"
 #include "models/decoder_inputs.h"
+#include "models/decoder_layers.h"
 #include "models/rope_scaling.h"
 #include "models/rotary.h"
 #include "ops/calls/arithmetic.h"
@@ -102,10 +104,6 @@ std::vector<Setting> settings_of(const Kind& kind) {
   return all;
 }
 
-[[noreturn]] void wrong_count(const ModelConfig& config, const char* key, size_t entries, int64_t layers) {
-  fail("{}: {} has {} entries for {} layers (num_hidden_layers)", config.source(), key, entries, layers);
-}
-
 // Which layers have a window: all of Mistral's; of the others those that layer_types names, or from max_window_layers
 // on, where use_sliding_window says that there are any.
 std::vector<bool> windows_of(const ModelConfig& config, const Kind& kind, int64_t layers) {
@@ -120,15 +118,9 @@ std::vector<bool> windows_of(const ModelConfig& config, const Kind& kind, int64_
     for (int64_t i = first; used && i < layers; ++i) windows[static_cast<size_t>(i)] = true;
     return windows;
   }
-  const auto types = json_get<std::vector<std::string>>(config.json(), "layer_types", config.source());
-  if (types.size() != count) wrong_count(config, "layer_types", types.size(), layers);
-  for (size_t i = 0; i < count; ++i) {
-    if (types[i] != "full_attention" && types[i] != "sliding_attention")
-      fail("{}: layer_types has \"{}\"; accepted: full_attention, sliding_attention", config.source(), types[i]);
-    windows[i] = types[i] == "sliding_attention";
-    if (windows[i] && !used)
-      fail("{}: layer_types has \"sliding_attention\", but use_sliding_window is not true", config.source());
-  }
+  windows = *windows_by_type(config, layers);
+  if (!used && std::ranges::find(windows, true) != windows.end())
+    fail("{}: layer_types has \"sliding_attention\", but use_sliding_window is not true", config.source());
   return windows;
 }
 
@@ -146,7 +138,8 @@ std::vector<bool> positions_of(const ModelConfig& config, const Kind& kind, int6
   if (!kind.skips_positions) return turned;
   if (config.has("no_rope_layers")) {
     const auto list = json_get<std::vector<int64_t>>(config.json(), "no_rope_layers", config.source());
-    if (list.size() != count) wrong_count(config, "no_rope_layers", list.size(), layers);
+    if (list.size() != count)
+      fail("{}: no_rope_layers has {} entries for {} layers (num_hidden_layers)", config.source(), list.size(), layers);
     for (size_t i = 0; i < count; ++i) turned[i] = list[i] != 0;
     return turned;
   }
@@ -255,8 +248,9 @@ extern constinit const ModelDef llama_def{
     .name = "llama",
     .doc = "Llama 2 and 3, SmolLM2, SmolLM3, Mistral, Qwen2 and Qwen3: decoders.",
     .architectures =
-        "LlamaForCausalLM LlamaModel MistralForCausalLM MistralModel Qwen2ForCausalLM Qwen2Model Qwen3ForCausalLM "
-        "Qwen3Model SmolLM3ForCausalLM SmolLM3Model",
+        "LlamaForCausalLM LlamaModel LlamaForSequenceClassification MistralForCausalLM MistralModel "
+        "MistralForSequenceClassification Qwen2ForCausalLM Qwen2Model Qwen2ForSequenceClassification Qwen3ForCausalLM "
+        "Qwen3Model Qwen3ForSequenceClassification SmolLM3ForCausalLM SmolLM3Model SmolLM3ForSequenceClassification",
     .build = [](const ModelRequest& request) { return LlamaBuilder(request).build(); }};
 
 }  // namespace hone

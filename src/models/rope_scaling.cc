@@ -14,22 +14,37 @@
 namespace hone {
 namespace {
 
+constexpr char kTrained[] = "original_max_position_embeddings", kShare[] = "partial_rotary_factor";
+
 // What the types read, by the key of the configuration that says it.
 class Scaling {
  public:
-  Scaling(const ModelConfig& config, const char* key, double default_theta)
-      : json_(config.has(key) ? json_get<Json>(config.json(), key, config.source()) : Json::object()),
-        source_(fmt::format("{}: {}", config.source(), key)),
-        theta_(config.number_or("rope_theta", default_theta)) {
-    if (!json_.is_object()) fail("{} is {}; accepted: an object", source_, json_excerpt(json_));
+  Scaling(const ModelConfig& config, double default_theta, const RotaryKeys& keys)
+      : json_(Json::object()),
+        source_(config.source()),
+        keys_(keys),
+        theta_(config.number_or(keys.theta, default_theta)),
+        share_(keys.share ? config.number_or(keys.share, keys.default_share) : keys.default_share) {
+    if (config.has("rope_parameters")) {
+      take(config.json(), "rope_parameters");
+      if (keys.layers) take(Json(json_), keys.layers);
+    } else if (keys.scaling && config.has(keys.scaling)) {
+      take(config.json(), keys.scaling);
+    }
+    if (scales_beyond_training() && config.has(kTrained)) json_[kTrained] = config.json().at(kTrained);
     theta_ = given("rope_theta") ? number("rope_theta") : theta_;
     if (!(theta_ > 1) || std::isinf(theta_))
-      fail("{}: rope_theta is {}; accepted: a number above 1", config.source(), theta_);
+      fail("{}: {} is {}; accepted: a number above 1", config.source(), keys.theta, theta_);
+    share_ = keys.share && given(kShare) ? number(kShare) : share_;
+    if (!(share_ > 0 && share_ <= 1))
+      fail("{}: {} is {}; accepted: a number above 0, at most 1", source_, kShare, share_);
   }
 
   const Json& json() const { return json_; }
   const std::string& source() const { return source_; }
+  const RotaryKeys& keys() const { return keys_; }
   double theta() const { return theta_; }
+  double share() const { return share_; }  // of a head, that turns
 
   std::string type() const {
     for (const char* key : {"rope_type", "type"})
@@ -49,9 +64,19 @@ class Scaling {
  private:
   double number(const char* key) const { return json_get<double>(json_, key, source_); }
 
+  void take(const Json& object, const char* key) {
+    json_ = json_get<Json>(object, key, source_);
+    source_ += fmt::format(": {}", key);
+    if (!json_.is_object()) fail("{} is {}; accepted: an object", source_, json_excerpt(json_));
+  }
+
+  // Types that know the trained length: some files have it beside their parameters.
+  bool scales_beyond_training() const { return type() != "default" && type() != "linear"; }
+
   Json json_;
   std::string source_;
-  double theta_;
+  RotaryKeys keys_;
+  double theta_, share_;
 };
 
 void scale_linearly(RotaryAngles& angles, const Scaling& scaling, double) {
@@ -62,8 +87,7 @@ void scale_linearly(RotaryAngles& angles, const Scaling& scaling, double) {
 // Herd of Models" (2024).
 void scale_llama3(RotaryAngles& angles, const Scaling& scaling, double) {
   const double factor = scaling.positive("factor"), low = scaling.positive("low_freq_factor"),
-               high = scaling.positive("high_freq_factor"),
-               trained = scaling.positive("original_max_position_embeddings");
+               high = scaling.positive("high_freq_factor"), trained = scaling.positive(kTrained);
   if (!(high > low))
     fail("{}: high_freq_factor is {} and low_freq_factor {}; accepted: the former above the latter", scaling.source(),
          high, low);
@@ -78,7 +102,7 @@ double yarn_magnitude(double factor, double scale) { return factor <= 1 ? 1 : 0.
 
 // Peng et al., "YaRN: Efficient Context Window Extension of Large Language Models" (2023).
 void scale_yarn(RotaryAngles& angles, const Scaling& scaling, double context) {
-  const double trained = scaling.positive_or("original_max_position_embeddings", context);
+  const double trained = scaling.positive_or(kTrained, context);
   const double factor = scaling.positive_or("factor", context / trained);
   const double columns = 2 * static_cast<double>(angles.frequencies.size());
   // The column whose pair turns so often within the trained length.
@@ -101,21 +125,29 @@ void scale_yarn(RotaryAngles& angles, const Scaling& scaling, double context) {
   else angles.factor = yarn_magnitude(factor, 1);
 }
 
+std::vector<double> divisors_of(const Scaling& scaling, const char* key, size_t count) {
+  const auto divisors = json_get<std::vector<double>>(scaling.json(), key, scaling.source());
+  if (divisors.size() != count)
+    fail("{}: {} has {} numbers; accepted: {}, one for each pair of columns that turn", scaling.source(), key,
+         divisors.size(), count);
+  for (const double divisor : divisors)
+    if (!(divisor > 0) || std::isinf(divisor))
+      fail("{}: {} has {}; accepted: numbers above 0", scaling.source(), key, divisor);
+  return divisors;
+}
+
 // Each frequency has a divisor. Where those of short and of long texts differ, a text that grows would change what
-// stands before: that is refused.
+// stands before: long ones are left out, or such lists are refused.
 void scale_by_divisors(RotaryAngles& angles, const Scaling& scaling, double context) {
-  const auto divisors = json_get<std::vector<double>>(scaling.json(), "long_factor", scaling.source());
-  if (divisors != json_get<std::vector<double>>(scaling.json(), "short_factor", scaling.source()))
+  const size_t count = angles.frequencies.size();
+  const std::vector<double> of_long = divisors_of(scaling, "long_factor", count),
+                            divisors = divisors_of(scaling, "short_factor", count);
+  const double trained = scaling.positive_or(kTrained, context);
+  if (divisors != of_long && !scaling.keys().takes_short)
     fail("{}: short_factor and long_factor differ; accepted: the same list, which holds for texts of any length",
          scaling.source());
-  if (divisors.size() != angles.frequencies.size())
-    fail("{}: long_factor has {} numbers; accepted: {}, half the columns of a head", scaling.source(), divisors.size(),
-         angles.frequencies.size());
-  for (size_t i = 0; i < divisors.size(); ++i) {
-    if (!(divisors[i] > 0)) fail("{}: long_factor has {}; accepted: numbers above 0", scaling.source(), divisors[i]);
-    angles.frequencies[i] /= divisors[i];
-  }
-  const double trained = scaling.positive_or("original_max_position_embeddings", context);
+  if (divisors != of_long && trained < context) angles.context = std::max<int64_t>(1, static_cast<int64_t>(trained));
+  for (size_t i = 0; i < count; ++i) angles.frequencies[i] /= divisors[i];
   const double factor = scaling.positive_or("factor", context / trained);
   angles.factor =
       scaling.positive_or("attention_factor", factor <= 1 ? 1 : std::sqrt(1 + std::log(factor) / std::log(trained)));
@@ -141,7 +173,8 @@ constexpr ScalingType kTypes[] = {{"default", kUnscaled, [](RotaryAngles&, const
                                   {"linear", kLinear, scale_linearly},
                                   {"llama3", kLlama3, scale_llama3},
                                   {"yarn", kYarn, scale_yarn},
-                                  {"longrope", kDivisors, scale_by_divisors}};
+                                  {"longrope", kDivisors, scale_by_divisors},
+                                  {"su", kDivisors, scale_by_divisors}};  // longrope in older files
 
 const ScalingType& type_of(const Scaling& scaling) {
   const std::string type = scaling.type();
@@ -156,18 +189,19 @@ const ScalingType& type_of(const Scaling& scaling) {
 
 }  // namespace
 
-RotaryAngles rotary_angles(const ModelConfig& config, int64_t columns, double default_theta) {
+RotaryAngles rotary_angles(const ModelConfig& config, int64_t columns, double default_theta, const RotaryKeys& keys) {
   constexpr int64_t kMostColumns = 65536;
-  if (columns % 2 != 0 || columns > kMostColumns)
-    fail("{}: heads have {} columns; rotary positions turn pairs of them, accepted: even numbers up to {}",
-         config.source(), columns, kMostColumns);
-  const Scaling scaling(config, config.has("rope_parameters") ? "rope_parameters" : "rope_scaling", default_theta);
+  const Scaling scaling(config, default_theta, keys);
+  const auto turned = static_cast<int64_t>(static_cast<double>(columns) * scaling.share());
+  if (turned < 2 || turned % 2 != 0 || columns > kMostColumns)
+    fail("{}: heads have {} columns, of which {} turn; accepted: up to {} columns, of which an even number turns",
+         config.source(), columns, turned, kMostColumns);
   const ScalingType& type = type_of(scaling);
   std::vector<Setting> known(type.settings.begin(), type.settings.end());
   for (const char* key : {"rope_type", "type", "rope_theta"}) known.push_back({key});
-  known.push_back({"partial_rotary_factor", "1 | 1.0"});
+  known.push_back({kShare, keys.share ? "" : "1 | 1.0"});
   check_settings(scaling.json(), known, scaling.source());
-  RotaryAngles angles{.frequencies = rotary_frequencies(columns, scaling.theta())};
+  RotaryAngles angles{.frequencies = rotary_frequencies(turned, scaling.theta())};
   type.scale(angles, scaling, static_cast<double>(config.size("max_position_embeddings")));
   return angles;
 }

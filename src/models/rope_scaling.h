@@ -9,12 +9,26 @@
 namespace hone {
 
 struct RotaryAngles {
-  std::vector<double> frequencies;  // angle of a position, for each pair of columns
+  std::vector<double> frequencies;  // angle of a position, for each pair of columns that turn
   double factor = 1;                // of cosines and sines
+  int64_t context = 0;              // tokens of the texts that they hold for; 0: of any
 };
 
-// Of heads with `columns` columns, an even number. Types default, linear, llama3, yarn, and longrope whose factors for
-// short and long texts are the same. Throws Error for others, and for keys that such a type does not have.
-RotaryAngles rotary_angles(const ModelConfig& config, int64_t columns, double default_theta);
+// Where a configuration says what, beside rope_parameters.
+struct RotaryKeys {
+  const char* theta = "rope_theta";
+  const char* scaling = "rope_scaling";  // nullptr: none
+  const char* share = nullptr;           // how much of a head turns; nullptr: rope_parameters may not say it either
+  double default_share = 1;
+  const char* layers = nullptr;  // of which layers; rope_parameters then has an object for them
+  // longrope has other divisors for texts beyond the trained length: those for shorter ones are taken, and
+  // RotaryAngles::context says so. Otherwise they are refused.
+  bool takes_short = false;
+};
+
+// Of heads with `columns` columns, of which an even number turns. Types default, linear, llama3, yarn and longrope.
+// Throws Error for others, and for keys that such a type does not have.
+RotaryAngles rotary_angles(const ModelConfig& config, int64_t columns, double default_theta,
+                           const RotaryKeys& keys = {});
 
 }  // namespace hone
