@@ -66,7 +66,7 @@ TEST(DecoderRuns, RefusesIdsAndRowsThatDoNotFitAndAppendsNothing) {
 
 TEST(DecoderRuns, NaNNamesTheStepThatMadeItAndAppendsNothing) {
   DecoderRuns runs(
-      tiny_decoder("%nine = const i64[] {9}\n %bad = equal %ids, %nine\n %b = reshape %bad {shape=[B,S,1]}\n"
+      tiny_decoder("%nine : i64[] = const \"nine\" {9}\n %bad = equal %ids, %nine\n %b = reshape %bad {shape=[B,S,1]}\n"
                    "%q = log %e\n %spoilt = where %b, %q, %e"),
       tiny_facts(), interpreted(), 1);
   logits_of(runs, 0, {3, 4});

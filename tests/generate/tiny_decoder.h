@@ -26,8 +26,8 @@ inline CachedDecoder tiny_decoder(const std::string& spoil = "%spoilt = mul %e, 
     %v : f32[P,4,8] = state "0.values"
     %table : i64[N,T] = state "table"
     %lengths : i64[N] = state "lengths"
-    %w = const f32[20,8] "embedding"
-    %h = const f32[20,8] "output_head"
+    %w : f32[20,8] = const "embedding"
+    %h : f32[20,8] = const "output_head"
     %e = gather %w, %ids
     {}
     %rows = gather %table, %slots
@@ -44,7 +44,7 @@ inline CachedDecoder tiny_decoder(const std::string& spoil = "%spoilt = mul %e, 
     %t = iota {{shape=[4*T]}}
     %m = less_or_equal %t, %last
     %y = attention %spoilt, %kr, %vr, %m {{heads=2}}
-    %z = slice %y {{starts=[-1], ends=[9223372036854775807], axes=[1]}}
+    %z = slice %y {{starts=[S-1], ends=[S], axes=[1]}}
     %zs = mul %z, 8.0
     %l = linear %zs, %h
     %logits = reshape %l {{shape=[B,20]}}

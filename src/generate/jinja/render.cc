@@ -126,6 +126,7 @@ class Run {
     }
     Flow flow = Flow::on;
     for (size_t i = 0; i < items.size() && flow != Flow::leave; ++i) {
+      budget_.step(16);  // what `loop` says is made anew
       frames_.emplace_back();
       assign(s.names, items[i]);
       frames_.back().insert_or_assign("loop", loop_facts(items, i));
