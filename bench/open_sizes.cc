@@ -132,7 +132,7 @@ int main(int argc, char** argv) {
   app.add_flag("--these", these);
   CLI11_PARSE(app, argc, argv);
   try {
-    const LoadedModel model = load_model(path);
+    const Model model = load_model(path);
     SessionOptions options;
     if (compute == "bf16") options.compute = Compute::bf16;
     ShapeOptions shapes{.batch = batch};

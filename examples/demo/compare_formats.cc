@@ -46,7 +46,7 @@ void open_encoder(const CompareFormatsOptions& options, Candidate& c) {
   c.encoder = std::make_unique<SentenceEncoder>(load_model(c.file), session_for(options, c.run));
 }
 
-Candidate write_and_open(const CompareFormatsOptions& options, const LoadedModel& model, const FormatRun& run) {
+Candidate write_and_open(const CompareFormatsOptions& options, const Model& model, const FormatRun& run) {
   Candidate c;
   c.run = run;
   c.file = fmt::format("{}/{}.{}.safetensors", options.folder, model.name, run.format);
@@ -228,7 +228,7 @@ std::vector<std::string> findings(const CompareFormatsOptions& options, const st
 Record compare_formats(const CompareFormatsOptions& options) {
   if (options.runs.empty()) fail("no formats to compare");
   std::filesystem::create_directories(options.folder);
-  const LoadedModel model = load_model(options.model);
+  const Model model = load_model(options.model);
   std::vector<Candidate> candidates;
   for (const FormatRun& run : options.runs) {
     tell(options.progress, run.format + ": writing");

@@ -17,7 +17,7 @@ std::vector<ImporterInfo> list_importers() {
   return all;
 }
 
-Model wrapped(LoadedModel model) { return Model(std::make_shared<Model::Impl>(Model::Impl{std::move(model)})); }
+Model wrapped(Model model) { return Model(std::make_shared<Model::Impl>(Model::Impl{std::move(model)})); }
 
 Model::Model(std::shared_ptr<Impl> impl) : impl_(std::move(impl)) {}
 Model::Model(Graph graph) : impl_(std::make_shared<Impl>()) { impl_->model.graph = engine(graph); }

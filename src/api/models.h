@@ -10,14 +10,14 @@
 namespace hone::api {
 
 struct Model::Impl {
-  LoadedModel model;
+  Model model;
 };
 struct Tokenizer::Impl {
   hone::Tokenizer tokenizer;
 };
 
-inline const LoadedModel& engine(const Model& model) { return model.impl()->model; }
-Model wrapped(LoadedModel model);
+inline const Model& engine(const Model& model) { return model.impl()->model; }
+Model wrapped(Model model);
 TaskContext context_of(const Task& task);
 
 }  // namespace hone::api

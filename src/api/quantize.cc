@@ -36,7 +36,7 @@ QuantizeResult quantize_by_names(const Model& model, const GivenOptions& given, 
     const TaskContext context = context_of(task);
     context.tell("quantizing");
     const auto flags = options_of<QuantizeFlags>(given);
-    LoadedModel made = engine(model);
+    Model made = engine(model);
     QuantizedModel quantized = quantize_model(made, flags.quantize(), flags.compute_type(), flags.calibration());
     context.check();
     made.graph = std::move(quantized.graph);

@@ -12,22 +12,20 @@
 #include "cli/terminal_progress.h"
 #include "cli/verb.h"
 #include "io/numpy.h"
-#include "jobs/bench_attention.h"
 #include "jobs/open_session.h"
 #include "measure/peaks.h"
+#include "views/bench_attention.h"
 
 namespace hone {
 namespace {
 
-struct BenchVerb : ModelsFlags, BenchOptions, ResultFlags {
-  bool on_demand = false, causal = false;
-  std::optional<int64_t> queries, kv_heads, page_rows;
-  std::string output_dir, samples, op, shape = "32,8,128,64", type = "f32", kv_format;
+struct BenchVerb : ModelsFlags, BenchOptions, AttentionFlags, ResultFlags {
+  bool on_demand = false;
+  std::string output_dir, samples, op;
   static std::span<const OptionField<BenchVerb>> fields();
 };
 
 std::vector<std::string> ops_to_time() { return {"attention"}; }
-std::vector<std::string> types_to_time() { return {"f32", "bf16"}; }
 
 constexpr OptionField<ModelsFlags> kModels[] = {
     flag("model", "Folders or files; the first is what the others are compared with", &ModelsFlags::model,
@@ -43,24 +41,12 @@ constexpr OptionField<BenchVerb> kOwn[] = {
          {.value = "FOLDER"})};
 constexpr OptionField<BenchVerb> kOp[] = {
     flag("op", "Instead of models: one op, spelled out beside fused, with where the time goes", &BenchVerb::op,
-         {.choices = ops_to_time}),
-    flag("shape", "With --op: batches,heads,length,columns of a head", &BenchVerb::shape, {.only_with = "op"}),
-    flag("queries", "With --op: queries of each head, the last of its keys (default: as many)", &BenchVerb::queries,
-         {.least = 1, .only_with = "op"}),
-    flag("kv-heads", "With --op: heads of keys and values, shared (default: one each)", &BenchVerb::kv_heads,
-         {.least = 1, .only_with = "op"}),
-    flag("type", "With --op: of its operands", &BenchVerb::type, {.choices = types_to_time, .only_with = "op"}),
-    flag("kv-format", "With --op: number format of keys and values, whose codes the fused form reads, e.g. int8.g64",
-         &BenchVerb::kv_format, {.only_with = "op"}),
-    flag("page-rows",
-         "With --op: keys and values lie in pages of so many, in a random order (default: one behind the other)",
-         &BenchVerb::page_rows, {.least = 1, .only_with = "op"}),
-    flag("causal", "With --op: a query sees no key behind its own", &BenchVerb::causal, {.only_with = "op"})};
+         {.choices = ops_to_time})};
 
 std::span<const OptionField<BenchVerb>> BenchVerb::fields() {
   static const auto all =
       joined_fields<BenchVerb>(kModels, ModelsFlags::fields().subspan(1), BenchOptions::own_fields(), kOwn,
-                               CheckFiniteFlags::fields(), kOp, ResultFlags::fields());
+                               CheckFiniteFlags::fields(), kOp, AttentionFlags::fields(), ResultFlags::fields());
   return all;
 }
 
@@ -88,24 +74,18 @@ int answer_on_demand(const BenchVerb& verb) {
 
 int bench_op(const BenchVerb& verb) {
   if (!verb.model.empty()) fail("--op {} takes no model; {} was given", verb.op, verb.model[0]);
-  const SessionOptions session = verb.session_options();
-  verb.print(bench_attention({.shape = parse_attention_shape(verb.shape),
-                              .queries = verb.queries.value_or(0),
-                              .kv_heads = verb.kv_heads.value_or(0),
-                              .type = verb.type == "bf16" ? DType::bf16 : DType::f32,
-                              .kv_format = verb.kv_format,
-                              .page_rows = verb.page_rows.value_or(0),
-                              .causal = verb.causal,
-                              .session = session,
-                              .peaks = machine_peaks(device_or_cpu(session.device), session.cache_folder),
-                              .seconds = verb.seconds,
-                              .seed = verb.seed,
-                              .command = this_command()}));
+  AttentionBenchOptions options = verb.attention();
+  options.session = verb.session_options();
+  options.peaks = machine_peaks(device_or_cpu(options.session.device), options.session.cache_folder);
+  options.seconds = verb.seconds, options.seed = verb.seed;
+  Record record = view_of(bench_attention(options));
+  record.command = this_command();
+  verb.print(record);
   return 0;
 }
 
-void refuse_model_as_samples(const std::string& samples, const std::vector<LoadedModel>& models) {
-  for (const LoadedModel& model : models)
+void refuse_model_as_samples(const std::string& samples, const std::vector<Model>& models) {
+  for (const Model& model : models)
     for (const std::string& file : model.weight_files)
       if (std::error_code none; std::filesystem::equivalent(samples, file, none))
         fail("{}: is a model that is measured; choose another name for the samples", samples);
@@ -117,7 +97,7 @@ int run(BenchVerb& verb) {
   files_of(verb).check();
   if (verb.on_demand) return answer_on_demand(verb);
   const TimeModelsOptions options = verb.timing();
-  const std::vector<LoadedModel> models = verb.load();
+  const std::vector<Model> models = verb.load();
   refuse_model_as_samples(verb.samples, models);
   const BenchResult result = time_models(
       models, options, {.progress = terminal_progress(), .new_process = new_processes(verb.inputs, verb.model_format)});

@@ -30,7 +30,7 @@ int run(DrawVerb& verb) {
   const bool svg = verb.output.ends_with(".svg");
   if (!svg && !verb.output.ends_with(".dot")) fail("{}: the name must end in .svg or .dot", verb.output);
   files_of(verb).check();
-  const LoadedModel model = verb.load();
+  const Model model = verb.load();
   const DotOptions options{.fold_repeats = !verb.every_layer};
   if (!svg) {
     write_file(verb.output, to_dot(model.graph, options));

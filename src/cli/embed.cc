@@ -32,7 +32,7 @@ int run(EmbedVerb& verb) {
   files_of(verb).check();
   const std::vector<std::string> texts = verb.texts();
   if (texts.empty()) fail("no text: give --text or --text-file");
-  LoadedModel model = verb.load();
+  Model model = verb.load();
   if (!verb.prompt.empty()) choose_prompt(model, verb.prompt);
   SentenceEncoder encoder(std::move(model), verb.session_options());
   write_npy(verb.output, encoder.embed(texts, verb.batch));

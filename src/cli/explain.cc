@@ -1,4 +1,4 @@
-#include "jobs/explain.h"
+#include "views/explain.h"
 
 #include "cli/flags.h"
 #include "cli/verb.h"
@@ -7,13 +7,12 @@
 namespace hone {
 namespace {
 
-struct ExplainVerb : ModelFlags, ShapeFlags, RunFlags, ResultFlags {
-  std::string op, shape = "4096,14336", format = "mxint8", type = "bf16";
+struct ExplainVerb : ModelFlags, ExplainFlags, DequantizeFlags, ResultFlags {
+  std::string op;
   static std::span<const OptionField<ExplainVerb>> fields();
 };
 
 std::vector<std::string> ops_to_explain() { return {"dequantize"}; }
-std::vector<std::string> result_types() { return {"f32", "bf16"}; }
 
 constexpr OptionField<ModelFlags> kModel[] = {
     flag("model", "Hugging Face folder, .onnx file, or a file that hone wrote", &ModelFlags::model,
@@ -22,39 +21,28 @@ constexpr OptionField<ExplainVerb> kOp[] = {
     flag("op",
          "Instead of a model: one op, dequantize: which part of the result each block and lane of a device makes, of "
          "which codes",
-         &ExplainVerb::op, {.choices = ops_to_explain}),
-    flag("shape", "With --op: rows,columns", &ExplainVerb::shape, {.only_with = "op"}),
-    flag("format", "With --op: number format of the codes", &ExplainVerb::format, {.only_with = "op"}),
-    flag("type", "With --op: of the result", &ExplainVerb::type, {.choices = result_types, .only_with = "op"})};
+         &ExplainVerb::op, {.choices = ops_to_explain})};
 
 std::span<const OptionField<ExplainVerb>> ExplainVerb::fields() {
-  static const auto all = joined_fields<ExplainVerb>(
-      kModel, ModelFlags::fields().subspan(1, 1), ModelFlags::model_format_field(), ShapeFlags::fields(),
-      DeviceFlags::fields(), RunFlags::compute_fields(), RunFlags::plan_fields(), kOp, ResultFlags::fields());
+  static const auto all =
+      joined_fields<ExplainVerb>(kModel, ModelFlags::fields().subspan(1, 1), ModelFlags::model_format_field(),
+                                 ExplainFlags::fields(), kOp, DequantizeFlags::fields(), ResultFlags::fields());
   return all;
 }
 
-LoadedModel explained(const ExplainVerb& verb) {
+Model explained(const ExplainVerb& verb) {
   if (verb.op.empty()) {
     if (verb.model.empty()) fail("no model to explain: give a folder or file, or --op dequantize");
     files_of(verb).check();
     return verb.load();
   }
   if (!verb.model.empty()) fail("--op {} takes no model; {} was given", verb.op, verb.model);
-  return dequantize_model({.shape = parse_matrix_shape(verb.shape),
-                           .format = parse_format(verb.format),
-                           .type = verb.type == "bf16" ? DType::bf16 : DType::f32});
+  return dequantize_model(verb.dequantize());
 }
 
 int run(ExplainVerb& verb) {
-  ExplainOptions options{.shapes = verb.shapes(),
-                         .fuse = !verb.no_fusion,
-                         .no_winograd = verb.no_winograd,
-                         .no_fallback = verb.no_fallback};
-  options.device = verb.asked_device();
-  if (!verb.compute.empty()) options.compute = parse_compute(verb.compute);
-  options.pipeline.disabled = verb.no_pass;
-  Record record = explain(explained(verb), options);
+  const ExplainOptions options = verb.explanation();  // whose faults are said before the model is read
+  Record record = view_of(explain(explained(verb), options));
   record.command = this_command();
   verb.print(record);
   return 0;

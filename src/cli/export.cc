@@ -30,7 +30,7 @@ std::span<const OptionField<ExportVerb>> ExportVerb::fields() {
 
 int run(ExportVerb& verb) {
   files_of(verb).check();
-  const LoadedModel model = verb.load();
+  const Model model = verb.load();
   std::optional<int> opset;
   if (verb.opset) opset = static_cast<int>(*verb.opset);
   Record record = verb.layout.empty() ? view_of(export_model(model, verb.output, opset))

@@ -1,4 +1,4 @@
-#include "jobs/machine_view.h"
+#include "views/machine.h"
 
 #include "cli/flags.h"
 #include "cli/verb.h"

@@ -1,9 +1,9 @@
-#include "jobs/onnx_test.h"
+#include "views/onnx_test.h"
 
+#include "base/json.h"
 #include "cli/flags.h"
 #include "cli/terminal_progress.h"
 #include "cli/verb.h"
-#include "report/json.h"
 #include "report/text.h"
 
 namespace hone {
@@ -45,16 +45,11 @@ Json json_of(const OnnxTestResult& result) {
 
 int run(OnnxTestVerb& verb) {
   const OnnxTestResult result =
-      run_onnx_tests(verb.folders, {.session = verb.session_options(), .progress = terminal_progress()});
+      run_onnx_tests(verb.folders, {.session = verb.session_options()}, {.progress = terminal_progress()});
   if (verb.json) {
     print_json(json_of(result).dump(2, ' ', false, Json::error_handler_t::replace) + "\n");
   } else {
-    Record record = onnx_test_record(result);
-    auto& rows = std::get<Table>(record.sections[1].blocks[0]).rows;
-    if (!verb.all)
-      std::erase_if(rows, [](const std::vector<Cell>& row) { return std::get<std::string>(row[1]) == "pass"; });
-    if (rows.empty()) record.sections.pop_back();
-    print_text(text(record));
+    print_text(text(view_of(result, verb.all)));
   }
   return result.wrong > 0 ? 1 : 0;
 }

@@ -40,7 +40,7 @@ void declare_files(const RunVerb& verb, const std::vector<std::string>& outputs)
 
 int run(RunVerb& verb) {
   declare_files(verb, {});
-  const LoadedModel model = verb.load();
+  const Model model = verb.load();
   const std::vector<std::string> files = output_files(verb, output_names(model.graph));
   declare_files(verb, files);
   const RunModelResult result = run_model(model, verb);

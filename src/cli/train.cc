@@ -47,16 +47,16 @@ std::string notes() {
 
 void read_config(TrainVerb& verb) { read_train_config(verb.config, verb, verb, verb.data); }
 
-LoadedModel opened(const TrainVerb& verb) {
+Model opened(const TrainVerb& verb) {
   check_training(verb);
   exporter_for(verb.output);  // a name that says no format is refused before the work
-  LoadedModel model = load_model(verb.model, verb.inputs);
+  Model model = load_model(verb.model, verb.inputs);
   refuse_source_as_output(verb.output, model);
   return model;
 }
 
 // All ranks hear of what one can't begin by.
-LoadedModel opened(const TrainVerb& verb, Ranks* ranks) {
+Model opened(const TrainVerb& verb, Ranks* ranks) {
   try {
     return opened(verb);
   } catch (const Error& problem) {
@@ -92,7 +92,7 @@ int run(TrainVerb& verb) {
                             }};
   Report report(verb);
   context.tell("opening the model and the data");
-  const LoadedModel model = opened(verb, ranks.get());
+  const Model model = opened(verb, ranks.get());
   const TrainedModel trained = train_model(model, options, context);
   Record record = view_of(trained, model, verb.output, save_trained(verb.output, trained, model));
   record.command = this_command();

@@ -69,7 +69,7 @@ std::vector<Cell> adapter_row(const Graph& graph, const Adapter& adapter) {
           number(static_cast<double>(graph.constant(adapter.b)->dim(1))), number(adapter.scaling)};
 }
 
-Record record_of(const LoadedModel& model, const std::string& title, const std::string& command, Table table) {
+Record record_of(const Model& model, const std::string& title, const std::string& command, Table table) {
   Record record{.title = fmt::format("{}: {}", model.name, title),
                 .command = command,
                 .findings = {},
@@ -80,14 +80,13 @@ Record record_of(const LoadedModel& model, const std::string& title, const std::
   return record;
 }
 
-void write(Record& record, const Graph& graph, const LoadedModel& model, const std::string& output) {
+void write(Record& record, const Graph& graph, const Model& model, const std::string& output) {
   const SavedModel saved = save_model(output, graph, model);
   add_check(record, output, saved);
   record.manifest.push_back({"output", output, sha256_of_file(output), saved.bytes});
 }
 
-Record adapted_record(const LoadedModel& model, const Graph& graph, const std::string& title,
-                      const std::string& command) {
+Record adapted_record(const Model& model, const Graph& graph, const std::string& title, const std::string& command) {
   const std::vector<Adapter> adapters = adapters_of(graph);
   Table table = adapter_table();
   for (const Adapter& adapter : adapters) table.rows.push_back(adapter_row(graph, adapter));
@@ -120,7 +119,7 @@ Fusion fusion_of(const Graph& before, const Adapter& adapter, const Tensor& afte
 double decibels(double signal, double noise) { return 10 * std::log10(signal / noise); }
 
 // Of the model's own names, the one that a module of the adapters is about; the module's where there is none.
-std::string layer_called(const std::string& module, const std::vector<std::string>& layers, const LoadedModel& model) {
+std::string layer_called(const std::string& module, const std::vector<std::string>& layers, const Model& model) {
   if (std::ranges::count(layers, module)) return module;
   std::vector<std::string> alike;
   for (const std::string& layer : layers) {
@@ -134,7 +133,7 @@ std::string layer_called(const std::string& module, const std::vector<std::strin
 }
 
 // Whole tensors of the folder take the place of the model's.
-void set_saved(Graph& graph, const std::vector<NamedTensor>& saved, const LoadedModel& model) {
+void set_saved(Graph& graph, const std::vector<NamedTensor>& saved, const Model& model) {
   std::vector<std::string> labels, wrong, names;
   for (ValueId id : graph.constants())
     if (!graph.value(id).label.empty()) labels.push_back(graph.value(id).label);
@@ -189,7 +188,7 @@ bool is_of_head(std::string_view label) {
 }
 
 // The model's folder's config.json; null where it has none.
-Json config_of(const LoadedModel& model) {
+Json config_of(const Model& model) {
   const auto config = model.files.find("config.json");
   return config == model.files.end() ? Json() : parse_json(config->second, model.path + ": config.json");
 }
@@ -203,7 +202,7 @@ std::string architecture_of(const Json& config) {
 // Names of modules as that class has them: of its encoder behind a prefix where it is one with a head.
 class ModuleNames {
  public:
-  ModuleNames(const LoadedModel& model, std::string prefix) : path_(model.path), prefix_(std::move(prefix)) {
+  ModuleNames(const Model& model, std::string prefix) : path_(model.path), prefix_(std::move(prefix)) {
     const Json config = config_of(model);
     architecture_ = architecture_of(config);
     if (architecture_.empty()) return;
@@ -249,7 +248,7 @@ void add_saved(const Graph& graph, const ModuleNames& names, PeftAdapters& peft)
 
 }  // namespace
 
-Record insert_adapters(const LoadedModel& model, const LoraOptions& options, const std::string& output,
+Record insert_adapters(const Model& model, const LoraOptions& options, const std::string& output,
                        const std::string& command) {
   TrainingForm form = training_form(model.graph);
   const std::vector<StoredTensor> unadapted = unadapted_weights(form.graph);
@@ -262,7 +261,7 @@ Record insert_adapters(const LoadedModel& model, const LoraOptions& options, con
   return record;
 }
 
-Record fuse_adapters(const LoadedModel& model, const FuseLoraOptions& options, const std::string& output,
+Record fuse_adapters(const Model& model, const FuseLoraOptions& options, const std::string& output,
                      const std::string& command) {
   const std::shared_ptr<const Packer> packer = compiled_packer();
   const Graph& before = model.graph;
@@ -296,7 +295,7 @@ Record fuse_adapters(const LoadedModel& model, const FuseLoraOptions& options, c
   return record;
 }
 
-Record export_adapters(const LoadedModel& model, const AdapterExport& options) {
+Record export_adapters(const Model& model, const AdapterExport& options) {
   const Graph& graph = model.graph;
   const std::vector<Adapter> adapters = adapters_of(graph);
   if (adapters.empty()) fail("{}: has no adapters; hone lora insert or hone train --lora adds some", model.path);
@@ -331,7 +330,7 @@ Record export_adapters(const LoadedModel& model, const AdapterExport& options) {
   return record;
 }
 
-Graph with_adapters(const LoadedModel& model, PeftAdapters peft, bool adapters_only) {
+Graph with_adapters(const Model& model, PeftAdapters peft, bool adapters_only) {
   Graph graph = canonicalise_for_training(model.graph);
   std::vector<std::string> layers;
   for (const AdaptableLayer& layer : adaptable_layers(graph)) layers.push_back(layer.name);
@@ -345,7 +344,7 @@ Graph with_adapters(const LoadedModel& model, PeftAdapters peft, bool adapters_o
   return graph;
 }
 
-Record import_adapters(const LoadedModel& model, const AdapterImport& options) {
+Record import_adapters(const Model& model, const AdapterImport& options) {
   const PeftAdapters peft = read_peft(options.folder);
   const Graph graph = with_adapters(model, peft, options.adapters_only);
   Record record = adapted_record(model, graph, "adapters imported", options.command);

@@ -98,12 +98,11 @@ TimeModelsOptions BenchOptions::timing() const {
           .lab = protocol == "lab"};
 }
 
-BenchResult bench(std::span<const LoadedModel> models, const BenchOptions& options, const TaskContext& context) {
+BenchResult bench(std::span<const Model> models, const BenchOptions& options, const TaskContext& context) {
   return time_models(models, options.timing(), context);
 }
 
-BenchResult time_models(std::span<const LoadedModel> models, const TimeModelsOptions& options,
-                        const TaskContext& context) {
+BenchResult time_models(std::span<const Model> models, const TimeModelsOptions& options, const TaskContext& context) {
   std::vector<Candidate> candidates = open_candidates(models, options.open);
   std::vector<ProbeRounds> probes = probe_processes(options, candidates, context);
 

@@ -57,8 +57,8 @@ struct BenchResult {
 // The first model is what the others are compared with. No speed is claimed for one whose first output is not that of
 // the first, by a cosine of kLeastCosine (comparison.h), and what pays is said only where it is faster. Throws Error
 // when the models don't take the same inputs or give the same outputs.
-BenchResult bench(std::span<const LoadedModel> models, const BenchOptions& options, const TaskContext& context = {});
-BenchResult time_models(std::span<const LoadedModel> models, const TimeModelsOptions& options,
+BenchResult bench(std::span<const Model> models, const BenchOptions& options, const TaskContext& context = {});
+BenchResult time_models(std::span<const Model> models, const TimeModelsOptions& options,
                         const TaskContext& context = {});
 
 // The nanoseconds of every round as CSV: a line per round, a column per model.

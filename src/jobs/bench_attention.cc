@@ -12,12 +12,7 @@
 #include "base/memory_limit.h"
 #include "base/philox.h"
 #include "data/splits.h"
-#include "jobs/machine_view.h"
 #include "jobs/placements.h"
-#include "jobs/step_times.h"
-#include "measure/bound.h"
-#include "measure/claim.h"
-#include "measure/environment.h"
 #include "ops/calls/arithmetic.h"
 #include "ops/calls/attention.h"
 #include "ops/calls/cast.h"
@@ -33,8 +28,21 @@
 namespace hone {
 namespace {
 
-constexpr NumberStyle kThree{NumberFormat::significant, 3}, kFour{NumberFormat::significant, 4},
-    kPercent{NumberFormat::percent, 1}, kBytes{NumberFormat::bytes, 3};
+std::vector<std::string> types_to_time() { return {"f32", "bf16"}; }
+
+constexpr OptionField<AttentionFlags> kFields[] = {
+    flag("shape", "With --op: batches,heads,length,columns of a head", &AttentionFlags::shape, {.only_with = "op"}),
+    flag("queries", "With --op: queries of each head, the last of its keys (default: as many)",
+         &AttentionFlags::queries, {.least = 1, .only_with = "op"}),
+    flag("kv-heads", "With --op: heads of keys and values, shared (default: one each)", &AttentionFlags::kv_heads,
+         {.least = 1, .only_with = "op"}),
+    flag("type", "With --op: of its operands", &AttentionFlags::type, {.choices = types_to_time, .only_with = "op"}),
+    flag("kv-format", "With --op: number format of keys and values, whose codes the fused form reads, e.g. int8.g64",
+         &AttentionFlags::kv_format, {.only_with = "op"}),
+    flag("page-rows",
+         "With --op: keys and values lie in pages of so many, in a random order (default: one behind the other)",
+         &AttentionFlags::page_rows, {.least = 1, .only_with = "op"}),
+    flag("causal", "With --op: a query sees no key behind its own", &AttentionFlags::causal, {.only_with = "op"})};
 
 struct HeadSizes {
   explicit HeadSizes(const AttentionBenchOptions& o)
@@ -178,64 +186,19 @@ std::vector<Timing> time_in_turn(std::vector<Form>& forms, const AttentionBenchO
   return time_placements(calls, place_anew, seconds, options.seed);
 }
 
-Table results_table(const std::vector<Form>& forms, const std::vector<StepTimes>& times,
-                    const std::vector<Timing>& timings) {
-  Table table{.key = "results",
-              .title = "Attention",
-              .columns = {{"form", "form"},
-                          {"median_ms", "median", "ms", kFour},
-                          {"speed", "speed against naive", "", kThree},
-                          {"mflop", "MFLOP", "", kFour},
-                          {"gflops", "GFLOP/s", "", kThree},
-                          {"bytes", "moved", "", kBytes},
-                          {"scores_bytes", "scores kept", "", kBytes}},
-              .note = "MFLOP and bytes are predicted: each operand and result of a step once."};
-  for (size_t i = 0; i < forms.size(); ++i) {
-    double flops = 0, bytes = 0;
-    for (const StepProfile& step : times[i].steps()) flops += step.flops, bytes += step.bytes;
-    const Timing& t = timings[i];
-    const Interval ci = t.median_ci95;
-    const Ratio ratio = speed_ratio(timings[0], t);
-    table.rows.push_back({forms[i].name, number(t.p50 * 1e-6, {ci.low * 1e-6, ci.high * 1e-6}),
-                          i ? number(ratio.value, ratio.ci95) : number(1), number(flops * 1e-6), number(flops / t.p50),
-                          number(bytes), number(forms[i].scores_bytes)});
-  }
-  return table;
-}
-
-Table steps_table(const std::vector<Form>& forms, const std::vector<StepTimes>& times, const MachinePeaks& peaks,
-                  int threads) {
-  Table table{.key = "steps",
-              .title = "Where the time goes",
-              .columns = {{"form", "form"},
-                          {"ops", "ops"},
-                          {"ms", "time", "ms", kThree},
-                          {"share", "share", "", kPercent},
-                          {"mflop", "MFLOP", "", kFour},
-                          {"bytes", "moved", "", kBytes},
-                          {.key = "why", .title = "why not faster", .prose = true}}};
-  for (size_t i = 0; i < forms.size(); ++i)
-    for (size_t s = 0; s < times[i].steps().size(); ++s) {
-      const StepProfile& step = times[i].steps()[s];
-      const double ms = std::max(times[i].step_ms[s], 1e-6);
-      table.rows.push_back({forms[i].name, step.ops, number(ms), number(ms / times[i].typical_ms()),
-                            number(step.flops * 1e-6), number(step.bytes),
-                            why_not_faster(step, ms, bound_of(step, ms, peaks, {.threads = threads}))});
-    }
-  return table;
-}
-
-std::string finding(const std::vector<Form>& forms, const std::vector<StepTimes>& times,
-                    const std::vector<Timing>& timings) {
-  double bytes[2] = {0, 0};
-  for (size_t i = 0; i < 2; ++i)
-    for (const StepProfile& step : times[i].steps()) bytes[i] += step.bytes;
-  return fmt::format(
-      "Fused against naive: {}. It moves {:.3g} MB instead of {:.3g}, since scores of {:.3g} MB are never kept.",
-      verdict(speed_ratio(timings[0], timings[1])), bytes[1] * 1e-6, bytes[0] * 1e-6, forms[0].scores_bytes * 1e-6);
-}
-
 }  // namespace
+
+std::span<const OptionField<AttentionFlags>> AttentionFlags::fields() { return kFields; }
+
+AttentionBenchOptions AttentionFlags::attention() const {
+  return {.shape = parse_attention_shape(shape),
+          .queries = queries.value_or(0),
+          .kv_heads = kv_heads.value_or(0),
+          .type = type == "bf16" ? DType::bf16 : DType::f32,
+          .kv_format = kv_format,
+          .page_rows = page_rows.value_or(0),
+          .causal = causal};
+}
 
 std::array<int64_t, 4> parse_attention_shape(const std::string& text) {
   std::array<int64_t, 4> shape{};
@@ -250,7 +213,7 @@ std::array<int64_t, 4> parse_attention_shape(const std::string& text) {
   return shape;
 }
 
-Record bench_attention(const AttentionBenchOptions& options) {
+AttentionResult bench_attention(const AttentionBenchOptions& options, const TaskContext& context) {
   const HeadSizes s(options);
   if (s.queries > s.keys) fail("--queries {}: they are the last of {} keys", s.queries, s.keys);
   if (s.heads % s.kv_heads != 0) fail("--kv-heads {}: {} heads cannot share them evenly", s.kv_heads, s.heads);
@@ -291,26 +254,16 @@ Record bench_attention(const AttentionBenchOptions& options) {
   // Of a mean of values: sums of S terms, or roundings to bf16.
   const bool is_rounded = options.type != DType::f32 || forms[0].session->compute() == Compute::bf16;
   CHECK(apart <= (is_rounded ? 0.05 : 1e-4), "naive and fused attention differ by {}", apart);
-  const std::vector<Timing> timings = time_in_turn(forms, options, options.seconds / 2);
+  context.check();
+  std::vector<Timing> timings = time_in_turn(forms, options, options.seconds / 2);
   std::vector<ProfiledModel> models;
   for (Form& form : forms) models.push_back({form.name, *form.session, form.inputs});
-  const std::vector<StepTimes> times = measure_steps(models, options.seconds / 2, options.seed);
-  const int threads = options.session.threads;
-  const auto counted = [](int64_t n, const char* one, const char* many) {
-    return fmt::format(", {} {}", n, n == 1 ? one : many);
-  };
-  std::string some = s.queries < s.keys ? counted(s.queries, "query", "queries") : "";
-  if (!options.kv_format.empty()) some += ", keys and values in " + options.kv_format;
-  if (options.page_rows > 0) some += fmt::format(", in pages of {}", options.page_rows);
-  if (s.kv_heads < s.heads) some += counted(s.kv_heads, "head of keys", "heads of keys");
-  return Record{.title = fmt::format("Attention {}x{}x{}x{} {}{}{}", s.batches, s.heads, s.keys, s.columns,
-                                     to_string(options.type), some, options.causal ? ", causal" : ""),
-                .command = options.command,
-                .findings = {finding(forms, times, timings)},
-                .sections = {{"Both forms",
-                              {results_table(forms, times, timings), steps_table(forms, times, options.peaks, threads),
-                               peaks_block(options.peaks)}}},
-                .machine = describe(environment())};
+  context.check();
+  std::vector<StepTimes> times = measure_steps(models, options.seconds / 2, options.seed);
+  AttentionResult result{.options = options, .environment = environment()};
+  for (size_t i = 0; i < forms.size(); ++i)
+    result.forms[i] = {forms[i].name, std::move(times[i]), std::move(timings[i]), forms[i].scores_bytes};
+  return result;
 }
 
 }  // namespace hone

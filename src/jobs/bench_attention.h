@@ -2,10 +2,15 @@
 #pragma once
 
 #include <array>
+#include <optional>
+#include <span>
 #include <string>
 
+#include "base/option_tables.h"
 #include "base/peaks.h"
-#include "report/record.h"
+#include "jobs/step_times.h"
+#include "jobs/task.h"
+#include "measure/environment.h"
 #include "runtime/session.h"
 
 namespace hone {
@@ -22,7 +27,28 @@ struct AttentionBenchOptions {
   MachinePeaks peaks;
   double seconds = 10;  // longest measured part
   uint64_t seed = 1;
-  std::string command;
+};
+
+// The same as flags, of hone bench --op attention: all but how it is run and measured.
+struct AttentionFlags {
+  std::string shape = "32,8,128,64", type = "f32", kv_format;
+  std::optional<int64_t> queries, kv_heads, page_rows;
+  bool causal = false;
+  AttentionBenchOptions attention() const;
+  static std::span<const OptionField<AttentionFlags>> fields();
+};
+
+struct AttentionForm {
+  std::string name;  // "naive", "fused"
+  StepTimes times;
+  Timing timing;            // set up anew several times
+  double scores_bytes = 0;  // of queries x keys, kept at once
+};
+
+struct AttentionResult {
+  AttentionBenchOptions options;
+  std::array<AttentionForm, 2> forms;  // the naive one, and the fused
+  Environment environment;
 };
 
 // "32,8,128,64". Throws Error for anything but four sizes of 1 or more.
@@ -31,9 +57,8 @@ std::array<int64_t, 4> parse_attention_shape(const std::string& text);
 // Both on the same values, interleaved. Naive is MatMul, scale, Softmax, MatMul on [B,H,S,D] and keeps the scores
 // [B,H,queries,S], of decoded keys and values where those have a format; fused is the op `attention` on [B,S,H*D], or
 // on pages that lie in a random order.
-// Table "results" (form, median_ms, speed, mflop, gflops, bytes, scores_bytes), table "steps" (form, step, ops, ms,
-// share, mflop, bytes, why). Throws Error where there are more queries than keys, heads that cannot share, keys that
-// are no whole pages, or operands beyond the memory limit; Bug where the two give different answers.
-Record bench_attention(const AttentionBenchOptions& options);
+// Throws Error where there are more queries than keys, heads that cannot share, keys that are no whole pages, or
+// operands beyond the memory limit; Bug where the two give different answers.
+AttentionResult bench_attention(const AttentionBenchOptions& options, const TaskContext& context = {});
 
 }  // namespace hone

@@ -75,7 +75,7 @@ void check_all_used(const HfWeights& weights, const BuildOptions& options) {
          options.model, fmt::join(unused, ", "));
 }
 
-void build_on_file(LoadedModel& model, const ModelDef& def, ModelRequest request, const BuildOptions& options) {
+void build_on_file(Model& model, const ModelDef& def, ModelRequest request, const BuildOptions& options) {
   refuse_pickle(options.weights);
   if (options.weights.ends_with(".safetensors") && is_artefact(options.weights))
     fail("{}: is a whole model that hone wrote already; --weights takes a file of tensors", options.weights);
@@ -104,12 +104,12 @@ Bindings sizes_for_statistics(const Graph& graph) {
 
 std::span<const OptionField<BuildOptions>> BuildOptions::fields() { return kFields; }
 
-LoadedModel build_model(const BuildOptions& options) {
+Model build_model(const BuildOptions& options) {
   const Json config = config_of(options);
   const ModelDef& def = model_for(config, options.model);
   const ModelRequest request{
       .config = config, .source = options.model, .inputs = {}, .pooling = {}, .weights = random_weights(options.seed)};
-  LoadedModel model;
+  Model model;
   model.path = model.name = options.model;
   model.files["config.json"] = config.dump();
   if (!options.weights.empty()) {
@@ -124,7 +124,7 @@ LoadedModel build_model(const BuildOptions& options) {
 }
 
 BuildResult build_to_file(const BuildOptions& options, const std::string& path) {
-  const LoadedModel model = build_model(options);
+  const Model model = build_model(options);
   refuse_source_as_output(path, model);
   BuildResult result{.name = model.name,
                      .path = path,

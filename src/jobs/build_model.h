@@ -26,7 +26,7 @@ struct BuildOptions {
 };
 
 // Throws Error for an unknown model or key, and one that lists every tensor that is missing, misshapen or left over.
-LoadedModel build_model(const BuildOptions& options);
+Model build_model(const BuildOptions& options);
 
 struct BuildResult {
   std::string name, path;  // of the model, and of its file

@@ -43,7 +43,7 @@ std::vector<std::string> read_texts(const std::string& path) {
   return texts;
 }
 
-CalibrationData text_data(const LoadedModel& model, const std::string& path, int64_t batch) {
+CalibrationData text_data(const Model& model, const std::string& path, int64_t batch) {
   const std::vector<std::string> texts = read_texts(path);
   const Tokenizer tokenizer = tokenizer_of(model);
   CalibrationData data;
@@ -58,7 +58,7 @@ CalibrationData text_data(const LoadedModel& model, const std::string& path, int
 
 // --- arrays ----------------------------------------------------------------------------------------------------------
 
-NamedTensors read_arrays(const LoadedModel& model, const std::string& path) {
+NamedTensors read_arrays(const Model& model, const std::string& path) {
   NamedTensors arrays;
   if (path.ends_with(".npz")) {
     for (NamedTensor& array : read_npz(path)) arrays.emplace(array.name, std::move(array.tensor));
@@ -143,7 +143,7 @@ std::vector<int64_t> take_labels(const Graph& graph, NamedTensors& arrays, const
   return labels.to_integers();
 }
 
-CalibrationData array_data(const LoadedModel& model, const std::string& path, int64_t batch) {
+CalibrationData array_data(const Model& model, const std::string& path, int64_t batch) {
   const Graph& graph = model.graph;
   NamedTensors arrays = read_arrays(model, path);
   CalibrationData data;
@@ -170,8 +170,7 @@ CalibrationData array_data(const LoadedModel& model, const std::string& path, in
 
 // --- data sets -------------------------------------------------------------------------------------------------------
 
-CalibrationData dataset_data(const LoadedModel& model, const std::string& path, int64_t batch,
-                             const DataOptions& reading) {
+CalibrationData dataset_data(const Model& model, const std::string& path, int64_t batch, const DataOptions& reading) {
   const Dataset dataset = read_dataset(path, reading);
   std::vector<int64_t> rows(static_cast<size_t>(dataset.rows));
   std::iota(rows.begin(), rows.end(), int64_t{0});
@@ -190,7 +189,7 @@ bool is_calibration_file(const std::string& path) {
   return path.ends_with(".txt") || path.ends_with(".npz") || path.ends_with(".npy");
 }
 
-CalibrationData read_calibration(const LoadedModel& model, const std::string& path, int64_t batch,
+CalibrationData read_calibration(const Model& model, const std::string& path, int64_t batch,
                                  const DataOptions& reading) {
   if (path.empty()) fail("no calibration data; give --calib with a .txt, .npz or .npy file, or a data set");
   if (batch < 1) fail("a batch of {} samples; at least 1 is needed", batch);

@@ -34,7 +34,7 @@ bool is_calibration_file(const std::string& path);  // .npz, .npy or .txt, by it
 // Integers are converted to the integer type of an input, floats to its float type. Throws Error naming the file: no
 // samples, arrays of different length, unknown or missing names, a shape or type that the model does not take, and
 // numbers beyond the rows of the table that they select from.
-CalibrationData read_calibration(const LoadedModel& model, const std::string& path, int64_t batch,
+CalibrationData read_calibration(const Model& model, const std::string& path, int64_t batch,
                                  const DataOptions& reading = {});
 
 // The batches (of pairs, each two) dealt out as cards are: batch b goes to part hands[b % size]. As many parts as the

@@ -12,7 +12,7 @@
 namespace hone {
 namespace {
 
-Candidate open(const LoadedModel& model, const CandidateOptions& options) {
+Candidate open(const Model& model, const CandidateOptions& options) {
   Candidate c{.model = model};
   c.session = std::make_unique<Session>(open_session(model, options.session));
   const Graph& graph = c.session->graph();
@@ -61,10 +61,10 @@ void place_anew(std::vector<Candidate>& candidates, const CandidateOptions& opti
 
 }  // namespace
 
-std::vector<Candidate> open_candidates(std::span<const LoadedModel> models, const CandidateOptions& options) {
+std::vector<Candidate> open_candidates(std::span<const Model> models, const CandidateOptions& options) {
   if (models.empty()) fail("no model to measure");
   std::vector<Candidate> candidates;
-  for (const LoadedModel& model : models) {
+  for (const Model& model : models) {
     candidates.push_back(open(model, options));
     require_comparable(candidates.front(), candidates.back());
   }

@@ -23,7 +23,7 @@ struct CandidateOptions {
 };
 
 struct Candidate {
-  LoadedModel model;
+  Model model;
   std::unique_ptr<Session> session;
   Bindings bindings;
   NamedTensors inputs;
@@ -32,7 +32,7 @@ struct Candidate {
 
 // Compiles and runs each once. Throws Error when they don't take the same inputs or give the same outputs, by names and
 // types.
-std::vector<Candidate> open_candidates(std::span<const LoadedModel> models, const CandidateOptions& options);
+std::vector<Candidate> open_candidates(std::span<const Model> models, const CandidateOptions& options);
 
 // The models in turn: set up kPlacements times, in random orders of which nobody is favoured, each time with a session
 // and a copy of the inputs anew, so that which one gets which memory is left to chance (weights that a session reads as

@@ -16,8 +16,8 @@ std::span<const OptionField<CompileOptions>> CompileOptions::fields() {
   return all;
 }
 
-CompileResult compile_model(LoadedModel model, SessionOptions options, const ShapeOptions& shapes,
-                            const std::string& path, const TaskContext& context) {
+CompileResult compile_model(Model model, SessionOptions options, const ShapeOptions& shapes, const std::string& path,
+                            const TaskContext& context) {
   if (!path.ends_with(".safetensors")) fail("{}: the output's name must end in .safetensors", path);
   if (!options.compiles()) fail("there is nothing to compile with --backend reference or below -O2; leave them out");
   if (std::filesystem::is_directory(model.path)) refuse_source_as_output(path, model);
@@ -54,7 +54,7 @@ CompileResult compile_model(LoadedModel model, SessionOptions options, const Sha
   return result;
 }
 
-CompileResult compile_model(const LoadedModel& model, const CompileOptions& options, const std::string& path,
+CompileResult compile_model(const Model& model, const CompileOptions& options, const std::string& path,
                             const TaskContext& context) {
   return compile_model(model, options.session_options(), options.shapes(), path, context);
 }

@@ -33,9 +33,9 @@ struct CompileResult {
 // Compiles for the given shapes and writes the model as it was read, with the code, all of it made in this process:
 // none comes from the disk cache or from the model's file. Code for other levels that the model carries already stays
 // in it byte for byte, and is not looked at. A compute type that was asked for is stored too.
-CompileResult compile_model(LoadedModel model, SessionOptions options, const ShapeOptions& shapes,
-                            const std::string& path, const TaskContext& context = {});
-CompileResult compile_model(const LoadedModel& model, const CompileOptions& options, const std::string& path,
+CompileResult compile_model(Model model, SessionOptions options, const ShapeOptions& shapes, const std::string& path,
+                            const TaskContext& context = {});
+CompileResult compile_model(const Model& model, const CompileOptions& options, const std::string& path,
                             const TaskContext& context = {});
 
 }  // namespace hone

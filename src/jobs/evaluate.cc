@@ -26,7 +26,7 @@ struct Opened {
   std::unique_ptr<Session> session;
 };
 
-Opened open(LoadedModel model, const EvaluationData& data, const QualityOptions& options) {
+Opened open(Model model, const EvaluationData& data, const QualityOptions& options) {
   Opened opened{.name = model.name};
   if (options.evaluation.max_length > 0) cut_texts(model, options.evaluation.max_length);
   if (!data.dataset.texts.empty() || !data.dataset.words.empty()) opened.cut = cut_text(model);
@@ -70,14 +70,14 @@ QualityOptions EvaluateOptions::quality() const {
   return result;
 }
 
-QualityComparison compare_quality(std::span<const LoadedModel> models, const QualityOptions& options,
+QualityComparison compare_quality(std::span<const Model> models, const QualityOptions& options,
                                   const TaskContext& context) {
   if (models.empty()) fail("no model to evaluate");
   const EvaluationData data = read_evaluation_data(options.evaluation.data);
   QualityComparison result{.data = data.title, .data_file = {options.evaluation.data.path, data.sha256, data.bytes}};
   const Progress progress = [&](const std::string& next) { context.tell(next); };
   std::optional<Opened> first;
-  for (const LoadedModel& model : models) {
+  for (const Model& model : models) {
     Opened opened = open(model, data, options);
     if (opened.evaluation->asks_agreement() && models.size() < 2)
       fail("metric agreement is between models: name the one to agree with first, as in hone evaluate original small");
@@ -101,8 +101,7 @@ QualityComparison compare_quality(std::span<const LoadedModel> models, const Qua
   return result;
 }
 
-QualityComparison evaluate(std::span<const LoadedModel> models, const EvaluateOptions& options,
-                           const TaskContext& context) {
+QualityComparison evaluate(std::span<const Model> models, const EvaluateOptions& options, const TaskContext& context) {
   return compare_quality(models, options.quality(), context);
 }
 

@@ -42,7 +42,7 @@ struct QualityComparison {
 
 // The first is what the others are compared with. Throws Error when the data don't fit the metrics or a model, and for
 // agreement of a single model.
-QualityComparison compare_quality(std::span<const LoadedModel> models, const QualityOptions& options,
+QualityComparison compare_quality(std::span<const Model> models, const QualityOptions& options,
                                   const TaskContext& context = {});
 
 struct EvaluateOptions : EvaluationFlags, RunFlags {
@@ -56,7 +56,7 @@ struct EvaluateOptions : EvaluationFlags, RunFlags {
   static std::span<const OptionField<EvaluateOptions>> own_fields();  // of these, all but those of RunFlags
 };
 
-QualityComparison evaluate(std::span<const LoadedModel> models, const EvaluateOptions& options,
+QualityComparison evaluate(std::span<const Model> models, const EvaluateOptions& options,
                            const TaskContext& context = {});
 
 }  // namespace hone

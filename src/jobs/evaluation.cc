@@ -244,7 +244,7 @@ class Evaluation::Run {
   std::optional<AnswerFile> file_;
 };
 
-Evaluation::Evaluation(const LoadedModel& model, const EvaluationData& data, const EvaluationOptions& options)
+Evaluation::Evaluation(const Model& model, const EvaluationData& data, const EvaluationOptions& options)
     : options_(options),
       data_(data),
       model_(model.name),
@@ -332,7 +332,7 @@ Evaluated Evaluation::run(Session& session, const Progress& progress) const {
   return run.finish();
 }
 
-CalibrationData evaluation_samples(const LoadedModel& model, const EvaluationOptions& options) {
+CalibrationData evaluation_samples(const Model& model, const EvaluationOptions& options) {
   const EvaluationData data = read_evaluation_data(options.data);
   EvaluationOptions judged = options;
   const bool labelled = !std::holds_alternative<std::monostate>(data.dataset.labels);

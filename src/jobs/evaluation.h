@@ -59,7 +59,7 @@ Difference difference_of(const Figure& base, const Figure& other, uint64_t seed)
 class Evaluation {
  public:
   // Throws Error for metrics that don't fit the data. `data` must outlive this, `model` need not.
-  Evaluation(const LoadedModel& model, const EvaluationData& data, const EvaluationOptions& options);
+  Evaluation(const Model& model, const EvaluationData& data, const EvaluationOptions& options);
 
   // Throws Error where the model's outputs don't fit the data.
   Evaluated run(Session& session, const Progress& progress = {}) const;
@@ -97,6 +97,6 @@ class Evaluation {
 
 // The rows as samples of calibration, with what is right for them. Of several metrics, of a program's and of agreement,
 // which nothing can be chosen by: Error. None where the data have no labels and no metric is named.
-CalibrationData evaluation_samples(const LoadedModel& model, const EvaluationOptions& options);
+CalibrationData evaluation_samples(const Model& model, const EvaluationOptions& options);
 
 }  // namespace hone

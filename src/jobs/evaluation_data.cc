@@ -76,7 +76,7 @@ EvaluationData read_evaluation_data(const DataChoice& choice) {
   return data;
 }
 
-ClassNumbers class_numbers(const LoadedModel& model, const Dataset& dataset) {
+ClassNumbers class_numbers(const Model& model, const Dataset& dataset) {
   const std::span<const std::string> data = class_names(dataset.labels);
   ClassNumbers numbers{.of = std::vector<int64_t>(data.size()), .names = {data.begin(), data.end()}};
   std::iota(numbers.of.begin(), numbers.of.end(), int64_t{0});

@@ -42,7 +42,7 @@ struct ClassNumbers {
   std::vector<std::string> names;  // by the model's number, as far as they are known
   std::string note;                // what one must know of it; empty where both say the same
 };
-ClassNumbers class_numbers(const LoadedModel& model, const Dataset& dataset);
+ClassNumbers class_numbers(const Model& model, const Dataset& dataset);
 
 // What is right for the rows: their classes, labels or numbers. Bug for data of another kind.
 RightAnswers right_answers(const Dataset& dataset, std::span<const int64_t> rows, const ClassNumbers& classes);

@@ -7,6 +7,24 @@
 #include "ops/calls/quantize.h"
 
 namespace hone {
+namespace {
+
+std::vector<std::string> result_types() { return {"f32", "bf16"}; }
+
+constexpr OptionField<DequantizeFlags> kFields[] = {
+    flag("shape", "With --op: rows,columns", &DequantizeFlags::shape, {.only_with = "op"}),
+    flag("format", "With --op: number format of the codes", &DequantizeFlags::format, {.only_with = "op"}),
+    flag("type", "With --op: of the result", &DequantizeFlags::type, {.choices = result_types, .only_with = "op"})};
+
+}  // namespace
+
+std::span<const OptionField<DequantizeFlags>> DequantizeFlags::fields() { return kFields; }
+
+DequantizeOptions DequantizeFlags::dequantize() const {
+  return {.shape = parse_matrix_shape(shape),
+          .format = parse_format(format),
+          .type = type == "bf16" ? DType::bf16 : DType::f32};
+}
 
 std::array<int64_t, 2> parse_matrix_shape(const std::string& text) {
   std::array<int64_t, 2> shape{};
@@ -21,12 +39,12 @@ std::array<int64_t, 2> parse_matrix_shape(const std::string& text) {
   return shape;
 }
 
-LoadedModel dequantize_model(const DequantizeOptions& options) {
+Model dequantize_model(const DequantizeOptions& options) {
   const std::string name = to_string(options.format);
   if (is_plain_float(options.format) || is_fake_only(options.format))
     fail("--format {}: it has no codes; accepted: packed formats (hone formats), e.g. mxint8", name);
   plane_bytes(options.format, options.shape);  // refuses shapes that have none
-  LoadedModel model;
+  Model model;
   model.path = model.name = "dequantize";
   Graph& g = model.graph;
   g.name = "dequantize";

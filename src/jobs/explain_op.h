@@ -2,8 +2,10 @@
 #pragma once
 
 #include <array>
+#include <span>
 #include <string>
 
+#include "base/option_tables.h"
 #include "jobs/load_model.h"
 
 namespace hone {
@@ -14,11 +16,18 @@ struct DequantizeOptions {
   DType type = DType::bf16;                   // of the result: f32 or bf16
 };
 
+// The same as flags, of hone explain --op dequantize.
+struct DequantizeFlags {
+  std::string shape = "4096,14336", format = "mxint8", type = "bf16";
+  DequantizeOptions dequantize() const;
+  static std::span<const OptionField<DequantizeFlags>> fields();
+};
+
 // "4096,14336". Throws Error for anything but two sizes of 1 or more.
 std::array<int64_t, 2> parse_matrix_shape(const std::string& text);
 
 // A packed matrix as the input, decoded as the output. Throws Error where the format has no codes, or none in this
 // shape.
-LoadedModel dequantize_model(const DequantizeOptions& options);
+Model dequantize_model(const DequantizeOptions& options);
 
 }  // namespace hone

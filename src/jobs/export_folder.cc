@@ -16,11 +16,11 @@
 #include "base/stop.h"
 #include "base/temporary.h"
 #include "data/image_processor.h"
+#include "importers/preprocessors.h"
 #include "io/safetensors.h"
 #include "io/tokenizer_files.h"
 #include "io/weight_layouts/weight_layout.h"
 #include "ir/bodies.h"
-#include "importers/preprocessors.h"
 #include "jobs/text_inputs.h"
 
 namespace hone {
@@ -40,7 +40,7 @@ Weights weights_of(const Graph& graph) {
 
 void take_packed(Weights& weights, const std::string& path) {
   std::string misfits;
-  const LoadedModel packed = load_model(path);
+  const Model packed = load_model(path);
   for (const auto& [name, tensor] : weights_of(packed.graph)) {
     if (!tensor.is_packed()) continue;
     const auto found = weights.find(name);
@@ -54,7 +54,7 @@ void take_packed(Weights& weights, const std::string& path) {
 
 // Tensors of the folder that hone's graph does not read: the pooler of a sentence encoder, say, which others would make
 // up if it were missing.
-void add_unread(Weights& weights, const LoadedModel& model) {
+void add_unread(Weights& weights, const Model& model) {
   for (const std::string& path : model.weight_files) {
     const SafetensorsFile file(path);
     for (const std::string& name : model.unused)
@@ -73,7 +73,7 @@ void note_missing_pooler(const Json& config, const Weights& weights, std::vector
       "makes one up");
 }
 
-Json config_of(const LoadedModel& model, const Json& scheme) {
+Json config_of(const Model& model, const Json& scheme) {
   const auto found = model.files.find("config.json");
   if (found == model.files.end())
     fail("{}: has no configuration, which a Hugging Face folder needs; give a model that was made from such a folder",
@@ -106,7 +106,7 @@ fs::path place_of(const fs::path& file, int depth) {
 }
 
 // The contents, also of links: a cache of Hugging Face's keeps all files elsewhere.
-void copy_companions(const LoadedModel& model, const fs::path& folder) {
+void copy_companions(const Model& model, const fs::path& folder) {
   constexpr size_t kMostBytes = size_t{256} << 20;
   for (auto it = fs::recursive_directory_iterator(model.path); it != fs::recursive_directory_iterator(); ++it) {
     check_stop();
@@ -118,7 +118,7 @@ void copy_companions(const LoadedModel& model, const fs::path& folder) {
   }
 }
 
-void write_companions(const LoadedModel& model, const fs::path& folder) {
+void write_companions(const Model& model, const fs::path& folder) {
   if (fs::is_directory(model.path)) return copy_companions(model, folder);
   for (const auto& [name, content] : model.files) {
     if (!is_plain_file_name(name)) fail("{}: carries a file \"{}\", which is no plain name", model.path, name);
@@ -189,7 +189,7 @@ void give_name(Temporary& unfinished, const fs::path& folder) {
 
 }  // namespace
 
-FolderResult export_folder(const LoadedModel& model, const FolderExport& options) {
+FolderResult export_folder(const Model& model, const FolderExport& options) {
   const WeightLayoutDef& layout = writable_layout(options.layout);
   if (fs::exists(fs::symlink_status(without_slash(options.path))))
     fail("{}: is there already; give the name of a folder that is not", options.path);

@@ -32,6 +32,6 @@ struct FolderResult {
 
 // Writes the folder and reads it back: every weight must come out as it went in. Throws Error, and leaves no folder,
 // when a format has no room in the layout, when there is no configuration, or when weights lack that it asks for.
-FolderResult export_folder(const LoadedModel& model, const FolderExport& options);
+FolderResult export_folder(const Model& model, const FolderExport& options);
 
 }  // namespace hone

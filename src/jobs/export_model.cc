@@ -2,7 +2,7 @@
 
 namespace hone {
 
-ExportResult export_model(const LoadedModel& model, const std::string& path, std::optional<int> opset) {
+ExportResult export_model(const Model& model, const std::string& path, std::optional<int> opset) {
   if (!path.ends_with(".onnx")) fail("{}: the output's name must end in .onnx", path);
   refuse_source_as_output(path, model);
   ExportResult result{.name = model.name,

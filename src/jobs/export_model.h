@@ -21,6 +21,6 @@ struct ExportResult {
 
 // Writes the model to `path`, which ends in .onnx. `opset`: none: the oldest that will do. Throws Error when ONNX can't
 // hold the model, and when `path` is one of the files that it was read from.
-ExportResult export_model(const LoadedModel& model, const std::string& path, std::optional<int> opset = std::nullopt);
+ExportResult export_model(const Model& model, const std::string& path, std::optional<int> opset = std::nullopt);
 
 }  // namespace hone

@@ -13,7 +13,7 @@ struct FileFacts {
   int64_t bytes = 0;
 };
 
-FileFacts facts_of(const LoadedModel& model);         // of its weights' files
+FileFacts facts_of(const Model& model);               // of its weights' files
 FileFacts facts_of_written(const std::string& path);  // of a file as it lies there
 
 }  // namespace hone

@@ -31,7 +31,7 @@ Metric only_metric(const EvaluationOptions& judged) {
 }
 
 // An array file or a list of texts, with classes where it has them.
-CalibrationData read_file(const LoadedModel& model, const Calibration& from, const EvaluationOptions& judged) {
+CalibrationData read_file(const Model& model, const Calibration& from, const EvaluationOptions& judged) {
   require_plain(judged, from.file);
   CalibrationData data = read_calibration(model, from.file, from.batch);
   data.output = judged.output;
@@ -46,7 +46,7 @@ CalibrationData read_file(const LoadedModel& model, const Calibration& from, con
   return data;
 }
 
-CalibrationData read(const LoadedModel& model, const Calibration& from, const EvaluationOptions& judged) {
+CalibrationData read(const Model& model, const Calibration& from, const EvaluationOptions& judged) {
   if (from.file.empty() || is_calibration_file(from.file)) return read_file(model, from, judged);
   EvaluationOptions options = judged;
   options.data.path = from.file, options.data.batch = from.batch;
@@ -54,7 +54,7 @@ CalibrationData read(const LoadedModel& model, const Calibration& from, const Ev
 }
 
 // In as many batches as there are hands, where the samples suffice.
-CalibrationData read_for(const LoadedModel& model, Calibration from, const EvaluationOptions& judged, size_t hands) {
+CalibrationData read_for(const Model& model, Calibration from, const EvaluationOptions& judged, size_t hands) {
   CalibrationData all = read(model, from, judged);
   const auto enough = static_cast<int64_t>(hands);
   if (std::ssize(all.batches) >= enough * (is_of_pairs(all.judged) ? 2 : 1)) return all;
@@ -65,7 +65,7 @@ CalibrationData read_for(const LoadedModel& model, Calibration from, const Evalu
 constexpr size_t kLearnAndJudge[] = {0, 1, 2, 0}, kJudge[] = {0, 1};
 
 // One file for what methods learn from, what selects and what judges.
-StudyData shared_data(const LoadedModel& model, const Calibration& from, const EvaluationOptions& judged) {
+StudyData shared_data(const Model& model, const Calibration& from, const EvaluationOptions& judged) {
   const CalibrationData all = read_for(model, from, judged, std::size(kLearnAndJudge));
   std::vector<CalibrationData> parts = deal(all, kLearnAndJudge);
   StudyData study{.calibration = from};
@@ -89,7 +89,7 @@ StudyData shared_data(const LoadedModel& model, const Calibration& from, const E
   return study;
 }
 
-StudyData study_rows(const LoadedModel& model, const StudyOptions& options) {
+StudyData study_rows(const Model& model, const StudyOptions& options) {
   const Calibration& data = options.data.file.empty() ? options.calibration : options.data;
   const Calibration& calibration = options.calibration.file.empty() ? data : options.calibration;
   const bool one_file = data.file == calibration.file;
@@ -107,13 +107,13 @@ StudyData study_rows(const LoadedModel& model, const StudyOptions& options) {
   return study;
 }
 
-LoadedModel opened(const StudyOptions& options) {
-  LoadedModel model = load_model(options.model, options.inputs);
+Model opened(const StudyOptions& options) {
+  Model model = load_model(options.model, options.inputs);
   if (options.judged.max_length > 0) cut_texts(model, options.judged.max_length);
   return model;
 }
 
-StudyData study_data(const LoadedModel& model, const StudyOptions& options) {
+StudyData study_data(const Model& model, const StudyOptions& options) {
   StudyData study = study_rows(model, options);
   if (!study.selecting.batches.empty() && study.selecting.batches[0].contains("input_ids"))
     if (const std::string cut = cut_text(model); !cut.empty()) study.title += "; " + cut;

@@ -84,7 +84,7 @@ class FormatStudy {
   OutputDistance distance(const OutputMeasure& measure, const Graph& changed) const;
   std::string text_of(const OutputDistance& held_out);  // "output error 0.012 (0.010-0.014)", and the metric
 
-  const LoadedModel model;
+  const Model model;
   const Graph graph;             // canonical
   const SessionOptions session;  // of what is measured but times: with all threads
   const StudyData data;

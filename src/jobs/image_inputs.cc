@@ -15,7 +15,7 @@ std::optional<int64_t> constant(const TensorType& type, size_t axis) {
 
 }  // namespace
 
-ImageTransform images_for(const LoadedModel& model, const TensorType& input) {
+ImageTransform images_for(const Model& model, const TensorType& input) {
   const ImageTransform stated = image_transform_of(model);
   const auto height = constant(input, 2), width = constant(input, 3);
   if (!height && !width) return stated;
@@ -23,7 +23,7 @@ ImageTransform images_for(const LoadedModel& model, const TensorType& input) {
   return rows > 0 && columns > 0 ? stated.with_size(rows, columns) : stated.with_size(0, 0);
 }
 
-NamedTensors image_inputs(const LoadedModel& model, const std::vector<std::string>& files) {
+NamedTensors image_inputs(const Model& model, const std::vector<std::string>& files) {
   const ValueId input = image_input_of(model.graph);
   if (input == kNone)
     fail("{}: takes no images; a model with one input f32[rows,channels,height,width] is needed", model.path);

@@ -11,10 +11,10 @@
 namespace hone {
 
 // For an input f32[rows,channels,height,width] of the model, in its size where it states one.
-ImageTransform images_for(const LoadedModel& model, const TensorType& input);
+ImageTransform images_for(const Model& model, const TensorType& input);
 
 // PNG and JPEG files as that input, f32[files,channels,height,width]. Throws Error where the model takes no images, for
 // files that do not decode, and for images whose sizes stay and differ.
-NamedTensors image_inputs(const LoadedModel& model, const std::vector<std::string>& files);
+NamedTensors image_inputs(const Model& model, const std::vector<std::string>& files);
 
 }  // namespace hone

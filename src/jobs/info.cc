@@ -112,7 +112,7 @@ std::vector<std::pair<std::string, double>> flops_by_op(const Graph& graph, cons
   return sorted;
 }
 
-InfoResult info(const LoadedModel& model, const ShapeOptions& shapes) {
+InfoResult info(const Model& model, const ShapeOptions& shapes) {
   const Graph& graph = model.graph;
   const Sizes total = sizes(graph);
   InfoResult result{.path = model.path,

@@ -48,7 +48,7 @@ struct InfoResult {
 };
 
 // Throws Error where sizes that were asked for do not fit the model; of guessed ones the result says that.
-InfoResult info(const LoadedModel& model, const ShapeOptions& shapes = {});
+InfoResult info(const Model& model, const ShapeOptions& shapes = {});
 
 // FLOP of one run, per op name, largest first.
 std::vector<std::pair<std::string, double>> flops_by_op(const Graph& graph, const Bindings& bindings);

@@ -113,8 +113,8 @@ void LatencyTable::add(const std::string& machine, const Entries& found) {
   write_file(path_, tree.dump(1));
 }
 
-LatencyPrediction LatencyTable::predict(const LoadedModel& model, const ShapeOptions& shapes,
-                                        const SessionOptions& options, double seconds) {
+LatencyPrediction LatencyTable::predict(const Model& model, const ShapeOptions& shapes, const SessionOptions& options,
+                                        double seconds) {
   const std::vector<PlannedStep> steps = planned_steps(model.graph, shapes, options);
   const std::string machine = machine_of(options);
   const std::lock_guard lock(mutex_);

@@ -39,7 +39,7 @@ class LatencyTable {
   // The median of runs of the model is the prediction's end_to_end_ms where a step was new, and in the first few models
   // that have none: so that sums are held against what they stand for. One caller measures at a time, at most `seconds`
   // long. Throws Error for a file that is no such table.
-  LatencyPrediction predict(const LoadedModel& model, const ShapeOptions& shapes, const SessionOptions& session,
+  LatencyPrediction predict(const Model& model, const ShapeOptions& shapes, const SessionOptions& session,
                             double seconds);
 
  private:

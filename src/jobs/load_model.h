@@ -8,8 +8,6 @@
 
 namespace hone {
 
-using LoadedModel = Model;
-
 // `inputs` chooses what the graph takes (--inputs); empty: the architecture's default. An artefact takes what it was
 // written with. `format` names the importer (--format); empty: the one that is surest. Adapters of PEFT that lie in a
 // model's folder are put into its graph. Throws Error that says what was found and what would be accepted.

@@ -88,7 +88,7 @@ void add_tensors(MemoryAccount& account, const QuantizedModel& model) {
 // All variants of one model, under the same conditions.
 class Accounts {
  public:
-  Accounts(const LoadedModel& source, const MemoryOptions& options, const TaskContext& context)
+  Accounts(const Model& source, const MemoryOptions& options, const TaskContext& context)
       : source_(source), shapes_(options.shapes()), session_(options.session_options()), context_(context) {
     bind_symbols(source.graph, shapes_);  // what does not fit is refused before the work
   }
@@ -133,7 +133,7 @@ class Accounts {
     return context_.new_process(probe);
   }
 
-  const LoadedModel& source_;
+  const Model& source_;
   const ShapeOptions shapes_;
   const SessionOptions session_;
   const TaskContext& context_;
@@ -151,7 +151,7 @@ std::span<const OptionField<MemoryOptions>> MemoryOptions::fields() {
 
 int64_t MemoryAccount::all_stored() const { return std::accumulate(stored.begin(), stored.end(), int64_t{0}); }
 
-MemoryResult memory(const LoadedModel& model, const MemoryOptions& options, const TaskContext& context) {
+MemoryResult memory(const Model& model, const MemoryOptions& options, const TaskContext& context) {
   const Accounts accounts(model, options, context);
   const std::vector<std::string> formats =
       options.to.empty() ? std::vector<std::string>{"mxint8", "mxint4", "mxfp4"} : options.to;

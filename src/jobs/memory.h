@@ -48,6 +48,6 @@ struct MemoryResult {
 };
 
 // Throws Error where a format changes nothing, or sizes do not fit.
-MemoryResult memory(const LoadedModel& model, const MemoryOptions& options, const TaskContext& context = {});
+MemoryResult memory(const Model& model, const MemoryOptions& options, const TaskContext& context = {});
 
 }  // namespace hone

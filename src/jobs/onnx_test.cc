@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <filesystem>
 #include <map>
@@ -231,11 +230,12 @@ OnnxCase run_onnx_case(const std::string& path, const OnnxTestOptions& options) 
   return result;
 }
 
-OnnxTestResult run_onnx_tests(const std::vector<std::string>& paths, const OnnxTestOptions& options) {
+OnnxTestResult run_onnx_tests(const std::vector<std::string>& paths, const OnnxTestOptions& options,
+                              const TaskContext& context) {
   const std::vector<std::string> folders = find_onnx_cases(paths);
   OnnxTestResult total;
   for (const std::string& folder : folders) {
-    tell(options.progress, fmt::format("case {} of {}: {}", total.cases.size() + 1, folders.size(), folder));
+    context.tell(fmt::format("case {} of {}: {}", total.cases.size() + 1, folders.size(), folder));
     total.cases.push_back(run_onnx_case(folder, options));
     switch (total.cases.back().result) {
       case Result::pass:
@@ -253,51 +253,6 @@ OnnxTestResult run_onnx_tests(const std::vector<std::string>& paths, const OnnxT
     }
   }
   return total;
-}
-
-Record onnx_test_record(const OnnxTestResult& result) {
-  const NumberStyle count{NumberFormat::integer, 0};
-  const auto counted = [&](const char* key, int value) {
-    return KeyValue{key, key, number(static_cast<double>(value)), "", count};
-  };
-  KeyValues summary{.key = "summary",
-                    .title = "Cases",
-                    .items = {counted("pass", result.pass), counted("wrong", result.wrong),
-                              counted("unsupported", result.unsupported), counted("skipped", result.skipped)}};
-  std::map<std::string, std::array<int, 4>> by_operator;
-  for (const OnnxCase& each : result.cases)
-    for (const std::string& name : split(each.operators, ' '))
-      if (!name.empty()) ++by_operator[name][static_cast<size_t>(each.result)];
-  Table operators{.key = "operators",
-                  .title = "By operator",
-                  .columns = {{"operator", "op, or operator that is not supported"},
-                              {"pass", "pass", "", count},
-                              {"wrong", "wrong", "", count},
-                              {"unsupported", "unsupported", "", count},
-                              {"skipped", "skipped", "", count}}};
-  for (const auto& [name, counts] : by_operator) {
-    std::vector<Cell> row{name};
-    for (int value : counts) row.push_back(number(static_cast<double>(value)));
-    operators.rows.push_back(std::move(row));
-  }
-  Table cases{.key = "cases",
-              .title = "Cases",
-              .columns = {{"case", "case"},
-                          {"result", "result"},
-                          {"execution", "ran"},
-                          {"operators", "ops"},
-                          {"reason", "reason"},
-                          {"path", "folder"}}};
-  for (const OnnxCase& each : result.cases)
-    cases.rows.push_back({each.name, to_string(each.result), each.execution, each.operators, each.reason, each.path});
-  Record record{
-      .title = "ONNX test cases",
-      .findings = {fmt::format("{} of {} cases pass, {} are wrong, {} use what is not supported, {} are "
-                               "skipped: their results are random, or they have no data, or it contradicts the model.",
-                               result.pass, result.cases.size(), result.wrong, result.unsupported, result.skipped)}};
-  record.sections.push_back({"Summary", {summary, operators}});
-  record.sections.push_back({"All cases", {cases}});
-  return record;
 }
 
 }  // namespace hone

@@ -5,8 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "jobs/progress.h"
-#include "report/record.h"
+#include "jobs/task.h"
 #include "runtime/session.h"
 
 namespace hone {
@@ -15,7 +14,6 @@ struct OnnxTestOptions {
   SessionOptions session;
   // As the standard's runner; a case's data.json wins. Never closer than the last place of the expected values.
   double relative = 1e-3, absolute = 1e-7;
-  Progress progress = {};
 };
 
 // Folders that hold a model.onnx: `paths` themselves or anywhere below them, sorted. Error when there is none.
@@ -38,8 +36,7 @@ struct OnnxTestResult {
   std::vector<OnnxCase> cases;
   int pass = 0, wrong = 0, unsupported = 0, skipped = 0;
 };
-OnnxTestResult run_onnx_tests(const std::vector<std::string>& paths, const OnnxTestOptions& options);
-
-Record onnx_test_record(const OnnxTestResult& result);
+OnnxTestResult run_onnx_tests(const std::vector<std::string>& paths, const OnnxTestOptions& options,
+                              const TaskContext& context = {});
 
 }  // namespace hone

@@ -6,7 +6,7 @@
 
 namespace hone {
 
-Session open_session(LoadedModel model, SessionOptions options) {
+Session open_session(Model model, SessionOptions options) {
   const bool compiles = options.compiles();
   if (!options.model_code && compiles && !model.objects.empty())
     log(LogLevel::note,

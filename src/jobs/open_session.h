@@ -7,7 +7,7 @@
 
 namespace hone {
 
-Session open_session(LoadedModel model, SessionOptions options);
+Session open_session(Model model, SessionOptions options);
 
 // Throws Error with the device's reason where it trains no models.
 void require_training(const SessionOptions& options);

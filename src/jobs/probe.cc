@@ -88,7 +88,7 @@ ProbeResult probe(const ProbeOptions& options, const std::function<void()>& firs
   const std::optional<int64_t> free_before = free_on(options.session.device);
   result.empty_bytes = memory_use().resident_bytes;
   auto start = Clock::now();
-  LoadedModel model = load_model(options.model, options.inputs, options.format);
+  Model model = load_model(options.model, options.inputs, options.format);
   result.load_ms = milliseconds_since(start);
   result.weight_bytes = sizes(model.graph).weight_bytes;
   for_each_graph(model.graph, [&](const Graph& each) {

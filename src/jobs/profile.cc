@@ -39,11 +39,11 @@ ProfileModelsOptions ProfileOptions::profiling() const {
   return result;
 }
 
-ProfileResult profile(std::span<const LoadedModel> models, const ProfileOptions& options, const TaskContext& context) {
+ProfileResult profile(std::span<const Model> models, const ProfileOptions& options, const TaskContext& context) {
   return profile_models(models, options.profiling(), context);
 }
 
-ProfileResult profile_models(std::span<const LoadedModel> models, const ProfileModelsOptions& options,
+ProfileResult profile_models(std::span<const Model> models, const ProfileModelsOptions& options,
                              const TaskContext& context) {
   if (models.size() > 2) fail("{} models; one is profiled, or two side by side", models.size());
   const SessionOptions& session = options.open.session;

@@ -47,9 +47,8 @@ struct ProfileResult {
 
 // Runs of every model with and without profiling, interleaved. Throws Error for models that are interpreted as a whole,
 // and for more than two.
-ProfileResult profile(std::span<const LoadedModel> models, const ProfileOptions& options,
-                      const TaskContext& context = {});
-ProfileResult profile_models(std::span<const LoadedModel> models, const ProfileModelsOptions& options,
+ProfileResult profile(std::span<const Model> models, const ProfileOptions& options, const TaskContext& context = {});
+ProfileResult profile_models(std::span<const Model> models, const ProfileModelsOptions& options,
                              const TaskContext& context = {});
 
 // Of a session that is at hand. `threads` above 1 scale the peaks.

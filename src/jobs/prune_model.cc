@@ -59,7 +59,7 @@ const char* loss_of(TargetKind kind) {
 }
 
 // The rows for training of a data set, or all where it has no splits; or an array file, with labels.
-CalibrationData labelled_samples(const LoadedModel& model, const Calibration& data, const DataOptions& reading) {
+CalibrationData labelled_samples(const Model& model, const Calibration& data, const DataOptions& reading) {
   const bool is_read_otherwise = !options_toml(DataOptions::fields(), reading).empty();
   if (is_calibration_file(data.file) && !is_read_otherwise) return read_calibration(model, data.file, data.batch);
   const Dataset dataset = read_dataset(data.file, reading);
@@ -82,13 +82,13 @@ constexpr const OpDef* kSeen[] = {&linear_def, &conv_def, &gather_def};
 
 class Pruner {
  public:
-  Pruner(const LoadedModel& model, const PruneModelOptions& options) : model_(model), options_(options) { check(); }
+  Pruner(const Model& model, const PruneModelOptions& options) : model_(model), options_(options) { check(); }
 
   Record run() {
     TrainingForm form = training_form(model_.graph);
     original_ = std::move(form.graph);
     passed_over_ = passed_over_lines(unseen_weights(original_, kSeen), form.relaid, "unpruned");
-    LoadedModel current = model_;
+    Model current = model_;
     current.graph = original_;
     const auto stages = options_.schedule.schedule == "one-shot" ? int64_t{1} : options_.schedule.stages;
     double before = 0;
@@ -165,7 +165,7 @@ class Pruner {
     }
   }
 
-  void train(LoadedModel& current, int64_t stage) {
+  void train(Model& current, int64_t stage) {
     const std::string in = scratch_.path() + fmt::format("/pruned_{}.safetensors", stage),
                       out = scratch_.path() + fmt::format("/trained_{}.safetensors", stage);
     save_as_artefact(in, current.graph, current.files);
@@ -177,11 +177,11 @@ class Pruner {
            options_.data.file);
     training.training.keep_zeros = true;
     training.session = options_.data.session;
-    const LoadedModel begun = load_model(in);
+    const Model begun = load_model(in);
     const TrainedModel stages = train_model(begun, training, {.progress = options_.progress});
     trained_.push_back(fmt::format("stage {}: {}", stage, how_trained(stages)));
     save_trained(out, stages, begun);
-    LoadedModel trained = load_model(out);
+    Model trained = load_model(out);
     trained.path = model_.path, trained.name = model_.name;
     trained.weight_files = model_.weight_files, trained.file_bytes = model_.file_bytes;
     current = std::move(trained);
@@ -234,9 +234,9 @@ class Pruner {
         record.sections.push_back({"Measured", {std::move(block)}});
   }
 
-  Record record(LoadedModel pruned) const {
+  Record record(Model pruned) const {
     if (is_sparse()) pruned.graph.metadata[kStoreKey] = kSparse;
-    LoadedModel source = pruned;
+    Model source = pruned;
     source.graph = model_.graph;
     const SavedModel saved = save_model(options_.output, pruned.graph, source);
     Record record{.title = fmt::format("{} pruned", model_.name),
@@ -256,7 +256,7 @@ class Pruner {
     return record;
   }
 
-  const LoadedModel& model_;
+  const Model& model_;
   const PruneModelOptions& options_;
   Graph original_;
   std::vector<PrunedPart> parts_;
@@ -291,8 +291,8 @@ LossData loss_data(const Graph& graph, const CalibrationData& read, const std::s
   return found;
 }
 
-ScoreSources score_sources(const LoadedModel& model, const Graph& graph, const PruneOptions& options,
-                           const Calibration& data, double score_rate, const DataOptions& reading) {
+ScoreSources score_sources(const Model& model, const Graph& graph, const PruneOptions& options, const Calibration& data,
+                           double score_rate, const DataOptions& reading) {
   using Needs = ScoreDef::Needs;
   const ScoreDef& def = find_score(options);
   ScoreSources sources;
@@ -314,7 +314,7 @@ ScoreSources score_sources(const LoadedModel& model, const Graph& graph, const P
   return sources;
 }
 
-Record prune_model(const LoadedModel& model, const PruneModelOptions& options) { return Pruner(model, options).run(); }
+Record prune_model(const Model& model, const PruneModelOptions& options) { return Pruner(model, options).run(); }
 
 StoredBytes stored_bytes(const Graph& graph) {
   StoredBytes bytes;

@@ -39,15 +39,15 @@ struct PruneModelOptions {
 
 // Scores' sources for the graph, from the data, which `reading` says how to read. Throws Error where the method needs
 // data, or labels, that are not there.
-ScoreSources score_sources(const LoadedModel& model, const Graph& graph, const PruneOptions& options,
-                           const Calibration& data, double score_rate, const DataOptions& reading = {});
+ScoreSources score_sources(const Model& model, const Graph& graph, const PruneOptions& options, const Calibration& data,
+                           double score_rate, const DataOptions& reading = {});
 
 // Batches with their labels, shaped as the graph's predictions are but for the classes. Throws Error where there are
 // none, saying that `what` needs them.
 LossData loss_data(const Graph& graph, const CalibrationData& read, const std::string& file, const std::string& what);
 
 // Throws Error before anything is written where options, data and model do not fit.
-Record prune_model(const LoadedModel& model, const PruneModelOptions& options);
+Record prune_model(const Model& model, const PruneModelOptions& options);
 
 // Bytes of all constants, and what they take where those of which many elements are alike are a bitmap and the others'
 // values (io/sparse_storage.h).

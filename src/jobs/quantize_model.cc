@@ -41,7 +41,7 @@ struct Sources {
   RangeSource ranges;
 };
 
-Sources sources_on(const LoadedModel& model, const Calibration& calibration) {
+Sources sources_on(const Model& model, const Calibration& calibration) {
   if (calibration.file.empty()) return {};
   const auto data = std::make_shared<CalibrationData>(read_calibration(model, calibration.file, calibration.batch));
   const SessionOptions session = calibration.session;
@@ -144,7 +144,7 @@ std::optional<InputBits> input_bits(const Graph& graph, const std::vector<Quanti
 
 std::span<const OptionField<Calibration>> calibration_fields() { return kCalibrationFields; }
 
-QuantizedModel quantize_model(const LoadedModel& model, const QuantizeOptions& options, std::optional<Compute> compute,
+QuantizedModel quantize_model(const Model& model, const QuantizeOptions& options, std::optional<Compute> compute,
                               const Calibration& calibration) {
   const std::shared_ptr<const Packer> packer = compiled_packer();
   const Graph original = with_unique_labels(canonicalise(model.graph));
@@ -201,7 +201,7 @@ std::string quantize_config(const std::string& path, const QuantizeOptions& opti
   return options_toml(calibration_fields(), named) + text;
 }
 
-Record quantize_to_file(const LoadedModel& model, const QuantizeOptions& options, std::optional<Compute> compute,
+Record quantize_to_file(const Model& model, const QuantizeOptions& options, std::optional<Compute> compute,
                         const std::string& output, const std::string& command, const Calibration& calibration) {
   const QuantizedModel quantized = quantize_model(model, options, compute, calibration);
   const SavedModel saved = save_model(output, quantized.graph, model);

@@ -50,7 +50,7 @@ struct QuantizedModel {
 
 // The graph in canonical form with the chosen constants packed. `compute`, when given, is stored in the model. Throws
 // Error where an option needs calibration data and there are none.
-QuantizedModel quantize_model(const LoadedModel& model, const QuantizeOptions& options, std::optional<Compute> compute,
+QuantizedModel quantize_model(const Model& model, const QuantizeOptions& options, std::optional<Compute> compute,
                               const Calibration& calibration = {});
 
 // Reads a TOML file with the keys of quantize_fields(), calibration_fields(), where a path starts at the file's folder,
@@ -68,7 +68,7 @@ enum class Listed : uint8_t { all, changed };
 std::vector<Block> describe(const QuantizedModel& quantized, Listed listed = Listed::all);
 
 // quantize_model, save_model and the record of both.
-Record quantize_to_file(const LoadedModel& model, const QuantizeOptions& options, std::optional<Compute> compute,
+Record quantize_to_file(const Model& model, const QuantizeOptions& options, std::optional<Compute> compute,
                         const std::string& output, const std::string& command, const Calibration& calibration = {});
 
 }  // namespace hone

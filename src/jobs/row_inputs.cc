@@ -32,7 +32,7 @@ struct RowInputs::Side {
 RowInputs::~RowInputs() = default;
 RowInputs::RowInputs(RowInputs&&) noexcept = default;
 
-RowInputs::RowInputs(const LoadedModel& model, const Dataset& dataset, bool apart) : model_(model.name) {
+RowInputs::RowInputs(const Model& model, const Dataset& dataset, bool apart) : model_(model.name) {
   for (ValueId id : model.graph.arguments()) {
     const TensorType& type = model.graph.type(id);
     inputs_.push_back({model.graph.value(id).label, type, indexed_rows(model.graph, id)});
@@ -46,7 +46,7 @@ RowInputs::RowInputs(const LoadedModel& model, const Dataset& dataset, bool apar
   else fail("{}: {} holds nothing that a model could be given", model_, dataset.path);
 }
 
-void RowInputs::prepare_texts(const LoadedModel& model, const Dataset& dataset, bool apart) {
+void RowInputs::prepare_texts(const Model& model, const Dataset& dataset, bool apart) {
   int64_t most = max_tokens(model);
   BatchOptions options{.order = {.batch = 1, .shuffle = false}};
   for (const Input& input : inputs_) {
@@ -77,7 +77,7 @@ void RowInputs::prepare_texts(const LoadedModel& model, const Dataset& dataset, 
 }
 
 // Into the only input, in its size where it states one.
-void RowInputs::prepare_images(const LoadedModel& model, const Dataset& dataset) {
+void RowInputs::prepare_images(const Model& model, const Dataset& dataset) {
   const bool takes_images = inputs_.size() == 1 && inputs_[0].type.rank() == 4 && is_float(inputs_[0].type.dtype);
   if (!takes_images)
     fail("{}: {} holds images; a model with one input f32[rows,channels,height,width] is needed", model_, dataset.path);

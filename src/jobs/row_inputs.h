@@ -18,7 +18,7 @@ class RowInputs {
  public:
   // `apart`: the texts of a pair are rows of their own, and not one text. Throws Error where the data lack what the
   // model takes. `dataset` must outlive this; nothing of `model` is referred to afterwards.
-  RowInputs(const LoadedModel& model, const Dataset& dataset, bool apart = false);
+  RowInputs(const Model& model, const Dataset& dataset, bool apart = false);
   ~RowInputs();
   RowInputs(RowInputs&&) noexcept;
 
@@ -39,8 +39,8 @@ class RowInputs {
     size_t array = 0;                   // of the data
   };
   struct Side;  // the first or the second texts, or all there is
-  void prepare_texts(const LoadedModel& model, const Dataset& dataset, bool apart);
-  void prepare_images(const LoadedModel& model, const Dataset& dataset);
+  void prepare_texts(const Model& model, const Dataset& dataset, bool apart);
+  void prepare_images(const Model& model, const Dataset& dataset);
   void prepare_arrays(const Dataset& dataset);
   Tensor array_of(const Input& input, const Batch& batch) const;
   Batch batch_of(const Side& side, std::span<const int64_t> rows) const;

@@ -18,7 +18,7 @@ constexpr OptionField<RunModelOptions> kInputs[] = {
 constexpr OptionField<RunModelOptions> kProfile[] = {
     flag("profile", "Show time, rates and share of the measured peak per step", &RunModelOptions::profile)};
 
-NamedTensors inputs_for(const RunModelOptions& options, const LoadedModel& model) {
+NamedTensors inputs_for(const RunModelOptions& options, const Model& model) {
   const std::vector<std::string> texts = options.texts();
   NamedTensors inputs = options.given();
   if (!texts.empty()) inputs.merge(text_inputs(model, tokenizer_of(model), texts));
@@ -52,7 +52,7 @@ std::vector<std::string> output_names(const Graph& graph) {
   return names;
 }
 
-RunModelResult run_model(const LoadedModel& model, const RunModelOptions& options, const TaskContext& context) {
+RunModelResult run_model(const Model& model, const RunModelOptions& options, const TaskContext& context) {
   const SessionOptions session_options = options.session_options();
   if (options.profile && !session_options.compiles())
     fail("--profile shows compiled steps; leave --backend reference and -O0, -O1 out");

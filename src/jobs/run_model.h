@@ -32,6 +32,6 @@ struct RunModelResult {
 std::vector<std::string> output_names(const Graph& graph);
 
 // Throws Error where inputs are missing or do not fit, and for a profile of a model that is interpreted as a whole.
-RunModelResult run_model(const LoadedModel& model, const RunModelOptions& options, const TaskContext& context = {});
+RunModelResult run_model(const Model& model, const RunModelOptions& options, const TaskContext& context = {});
 
 }  // namespace hone

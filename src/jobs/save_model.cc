@@ -52,7 +52,7 @@ SavedModel save_by(const ExporterDef& exporter, const std::string& path, const G
 
 }  // namespace
 
-void refuse_source_as_output(const std::string& path, const LoadedModel& source) {
+void refuse_source_as_output(const std::string& path, const Model& source) {
   for (const std::string& file : source.weight_files) {
     std::error_code none;
     if (fs::equivalent(path, file, none)) fail("{}: is read as the original; choose another name for the output", path);
@@ -64,7 +64,7 @@ int64_t write_scratch_model(const std::string& path, const Graph& graph,
   return bytes_of(exporter_for(path).write(path, graph, files, {}).files);
 }
 
-std::string size_finding(const std::string& path, const SavedModel& saved, const LoadedModel& source) {
+std::string size_finding(const std::string& path, const SavedModel& saved, const Model& source) {
   const ExporterDef& exporter = exporter_for(path);
   const bool is_folder = source.is_folder();
   int64_t original = source.file_bytes;
@@ -96,8 +96,7 @@ SavedModel save_as_onnx(const std::string& path, const Graph& graph, const OnnxE
   return save_by(exporter_called("onnx"), path, graph, {}, {.onnx = options});
 }
 
-SavedModel save_model(const std::string& path, const Graph& graph, const LoadedModel& source,
-                      const OnnxExportOptions& onnx) {
+SavedModel save_model(const std::string& path, const Graph& graph, const Model& source, const OnnxExportOptions& onnx) {
   require_finite_weights(graph, source.graph);
   const ExporterDef& exporter = exporter_for(path);
   if (!exporter.may_replace_source || source.importer != exporter.name) refuse_source_as_output(path, source);

@@ -22,12 +22,12 @@ struct SavedModel {
 };
 
 // Throws Error when `path` is one of the files that hold the source's weights.
-void refuse_source_as_output(const std::string& path, const LoadedModel& source);
+void refuse_source_as_output(const std::string& path, const Model& source);
 
 // By the exporter of the name's ending (exporters/exporter.h), with what rides along with the source. A file that an
 // importer read may be replaced where the exporter says so; the weights of a folder may not. Throws Error where a
 // weight is no number that the source's graph, the original, has as one.
-SavedModel save_model(const std::string& path, const Graph& graph, const LoadedModel& source,
+SavedModel save_model(const std::string& path, const Graph& graph, const Model& source,
                       const OnnxExportOptions& onnx = {});
 
 // The same file without opening it again: for one that is measured and thrown away. Returns its size.
@@ -36,7 +36,7 @@ int64_t write_scratch_model(const std::string& path, const Graph& graph,
 
 // "out.safetensors: 24.1 MB, 26.5 % of model's 90.9 MB (whole files, …)". What the original's files besides the
 // weights hold counts where the written file holds it too.
-std::string size_finding(const std::string& path, const SavedModel& saved, const LoadedModel& source);
+std::string size_finding(const std::string& path, const SavedModel& saved, const Model& source);
 
 // Adds the check and the notes to the record's findings.
 void add_check(Record& record, const std::string& path, const SavedModel& saved);

@@ -36,7 +36,7 @@ void check_signature(const Graph& graph, bool& takes_types) {
 
 }  // namespace
 
-SentenceEncoder::SentenceEncoder(LoadedModel model, const SessionOptions& options)
+SentenceEncoder::SentenceEncoder(Model model, const SessionOptions& options)
     : tokenizer_(tokenizer_of(model)),
       max_tokens_(hone::max_tokens(model)),
       prompt_(prompt_of(model)),

@@ -12,7 +12,7 @@ class SentenceEncoder {
  public:
   // Throws Error when the model has no tokenizer, or its graph does not take input_ids and attention_mask or has no
   // output [B, C].
-  SentenceEncoder(LoadedModel model, const SessionOptions& options);
+  SentenceEncoder(Model model, const SessionOptions& options);
 
   // f32[texts, C]. Texts of similar length share a batch of at most `batch`; lengths are padded to multiples of 16
   // tokens, so that few shapes occur. The result of a text does not depend on the others but for rounding. An empty

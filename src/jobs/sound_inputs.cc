@@ -9,7 +9,7 @@
 
 namespace hone {
 
-NamedTensors sound_inputs(const LoadedModel& model, const std::vector<std::string>& files) {
+NamedTensors sound_inputs(const Model& model, const std::vector<std::string>& files) {
   const ValueId input = sound_input_of(model.graph);
   if (input == kNone)
     fail(

@@ -12,6 +12,6 @@ namespace hone {
 
 // WAV files as that input, f32[files,samples] or f32[files,mels,frames]. Throws Error where the model takes no sounds,
 // for files that do not decode or have another rate, and for waveforms of several lengths.
-NamedTensors sound_inputs(const LoadedModel& model, const std::vector<std::string>& files);
+NamedTensors sound_inputs(const Model& model, const std::vector<std::string>& files);
 
 }  // namespace hone

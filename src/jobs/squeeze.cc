@@ -18,7 +18,7 @@ namespace {
 
 constexpr uint64_t kMadeUpRuns = 16;  // when there are neither texts nor given inputs
 
-bool reads_texts(const LoadedModel& model) {
+bool reads_texts(const Model& model) {
   if (!has_tokenizer(model.files)) return false;
   for (ValueId v : model.graph.arguments()) {
     const std::string& label = model.graph.value(v).label;
@@ -33,7 +33,7 @@ struct Examples {
   std::string description;
 };
 
-Examples examples_for(const SqueezeOptions& options, const LoadedModel& model) {
+Examples examples_for(const SqueezeOptions& options, const Model& model) {
   if (!options.given.empty()) {
     if (!options.texts.empty()) fail("inputs and texts were both given; give one of them");
     return {{options.given}, "the given inputs"};
@@ -76,7 +76,7 @@ void leave_out_agreement(Record& record) {
 }
 
 // That the quantized graph loses no more than was allowed, in a sentence; Error when it does.
-std::optional<std::string> held_to_drop(const SqueezeOptions& options, const LoadedModel& model, Session& original,
+std::optional<std::string> held_to_drop(const SqueezeOptions& options, const Model& model, Session& original,
                                         const Graph& quantized) {
   if (!options.max_drop) return std::nullopt;
   if (!options.evaluation.given()) fail("a drop of at most {}: of what? Give --data", to_string(*options.max_drop));
@@ -105,7 +105,7 @@ std::optional<std::string> held_to_drop(const SqueezeOptions& options, const Loa
 }  // namespace
 
 Record squeeze(const SqueezeOptions& options) {
-  LoadedModel model = load_model(options.model, options.inputs);
+  Model model = load_model(options.model, options.inputs);
   if (options.evaluation.max_length > 0) cut_texts(model, options.evaluation.max_length);
   refuse_source_as_output(options.output, model);  // it is what the result is measured against
   const Examples examples = examples_for(options, model);

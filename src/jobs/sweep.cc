@@ -97,7 +97,7 @@ class Sweeper {
     const std::string name = format.empty() ? "the original" : format;
     const auto [selecting, held_out, figures] = study_.measured(name + " trained", [&]() -> FormatStudy::Changed {
       TrainModelOptions training = *options_.training;
-      const LoadedModel original = load_model(options_.model, options_.inputs);
+      const Model original = load_model(options_.model, options_.inputs);
       const ScratchFolder scratch;
       if (training.training.max_length == 0) training.training.max_length = options_.judged.max_length;
       const std::string file = scratch.path() + "/trained.safetensors";

@@ -18,7 +18,7 @@ namespace hone {
 namespace {
 
 // Texts become the same numbers for both, or what one says of a word says nothing to the other.
-void check_vocabulary(const LoadedModel& teacher, const LoadedModel& student, const std::string& text) {
+void check_vocabulary(const Model& teacher, const Model& student, const std::string& text) {
   const Tokenizer own = tokenizer_of(teacher), other = tokenizer_of(student);
   const auto size = [](const Tokenizer& t) { return t.spec().vocabulary_size; };
   if (size(own) == size(other) && own.encode(text, 0) == other.encode(text, 0)) return;
@@ -26,7 +26,7 @@ void check_vocabulary(const LoadedModel& teacher, const LoadedModel& student, co
        teacher.name, size(own), student.name, size(other));
 }
 
-void check_images(const LoadedModel& teacher, const TrainingData& data) {
+void check_images(const Model& teacher, const TrainingData& data) {
   const ImageTransform own = image_transform_of(teacher);
   const auto differ = [](const std::vector<float>& a, const std::vector<float>& b) {
     if (a.size() != b.size()) return true;
@@ -43,7 +43,7 @@ void check_images(const LoadedModel& teacher, const TrainingData& data) {
       fmt::join(data.images().deviation, ","));
 }
 
-void check_classes(const LoadedModel& teacher, const TrainingData& data) {
+void check_classes(const Model& teacher, const TrainingData& data) {
   const std::vector<std::string> known = classes_of(teacher), &own = data.needs().names;
   if (known.empty() || own.empty() || known == own) return;
   for (size_t i = 0; i < std::max(known.size(), own.size()); ++i) {
@@ -73,9 +73,9 @@ void check_shape(const TensorType& teacher, const TensorType& student, const std
 
 }  // namespace
 
-Teacher::Teacher(const TeacherOptions& options, const LoadedModel& student_model, const Graph& student,
+Teacher::Teacher(const TeacherOptions& options, const Model& student_model, const Graph& student,
                  const std::string& student_predictions, TrainingData& data, const SessionOptions& session) {
-  const LoadedModel teacher = load_model(options.model);
+  const Model teacher = load_model(options.model);
   name_ = teacher.name, sha256_ = teacher.sha256();
   graph_ = canonicalise(teacher.graph);
   std::vector<Output> outputs;

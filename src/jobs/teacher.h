@@ -23,7 +23,7 @@ class Teacher {
  public:
   // `student` is the model in training form, with its compared layers as outputs. Throws Error where the teacher's
   // tokens, images, classes or outputs are not the student's.
-  Teacher(const TeacherOptions& options, const LoadedModel& student_model, const Graph& student,
+  Teacher(const TeacherOptions& options, const Model& student_model, const Graph& student,
           const std::string& student_predictions, TrainingData& data, const SessionOptions& session);
 
   // Adds what the teacher gives for `inputs`, which are of the same rows as `part`.

@@ -24,7 +24,7 @@ int64_t to_number(const std::string& text, const std::string& what) {
 }
 
 // The smallest of the numbers that the model's metadata has under these keys; 0: it has none.
-int64_t least_of(const LoadedModel& model, std::initializer_list<const char*> keys) {
+int64_t least_of(const Model& model, std::initializer_list<const char*> keys) {
   int64_t least = 0;
   for (const char* key : keys)
     if (const auto found = model.graph.metadata.find(key); found != model.graph.metadata.end()) {
@@ -36,7 +36,7 @@ int64_t least_of(const LoadedModel& model, std::initializer_list<const char*> ke
 
 }  // namespace
 
-Tokenizer tokenizer_of(const LoadedModel& model) {
+Tokenizer tokenizer_of(const Model& model) {
   if (!has_tokenizer(model.files))
     fail("{}: has no tokenizer ({}); give token ids with --input", model.path, kTokenizerSetNames);
   TokenizerSettings settings = read_tokenizer_settings(model.files, model.path);
@@ -48,33 +48,33 @@ Tokenizer tokenizer_of(const LoadedModel& model) {
   return Tokenizer::from_files(model.files, settings, model.path);
 }
 
-int64_t most_tokens(const LoadedModel& model) { return least_of(model, {"tokenizer.max_length", kPositions}); }
+int64_t most_tokens(const Model& model) { return least_of(model, {"tokenizer.max_length", kPositions}); }
 
-int64_t max_tokens(const LoadedModel& model) {
+int64_t max_tokens(const Model& model) {
   if (model.max_length > 0) return model.max_length;
   return least_of(model, {"tokenizer.max_length", kPositions, kTextLength});
 }
 
-void cut_texts(LoadedModel& model, int64_t length) {
+void cut_texts(Model& model, int64_t length) {
   if (length < 1) fail("max-length is {}; at least 1 is needed", length);
   if (const int64_t most = most_tokens(model); most > 0 && length > most)
     fail("max-length is {}; the model takes {} tokens", length, most);
   model.max_length = length;
 }
 
-std::string cut_text(const LoadedModel& model) {
+std::string cut_text(const Model& model) {
   if (model.max_length > 0) return fmt::format("texts are cut to {} tokens (--max-length)", model.max_length);
   if (!model.graph.metadata.contains(kTextLength)) return "";
   return fmt::format("texts are cut to {} tokens, as in training (--max-length gives another length)",
                      max_tokens(model));
 }
 
-std::string prompt_of(const LoadedModel& model) {
+std::string prompt_of(const Model& model) {
   const auto found = model.graph.metadata.find(kTextPrompt);
   return found == model.graph.metadata.end() ? "" : found->second;
 }
 
-void choose_prompt(LoadedModel& model, const std::string& name) {
+void choose_prompt(Model& model, const std::string& name) {
   const auto found = model.graph.metadata.find(kTextPrompts);
   const Json prompts =
       found == model.graph.metadata.end() ? Json::object() : parse_json(found->second, model.path + ": prompts");
@@ -87,7 +87,7 @@ void choose_prompt(LoadedModel& model, const std::string& name) {
   model.graph.metadata[kTextPrompt] = prompts.at(name).get<std::string>();
 }
 
-Dataset with_prompt(Dataset dataset, const LoadedModel& model) {
+Dataset with_prompt(Dataset dataset, const Model& model) {
   const std::string prompt = prompt_of(model);
   if (prompt.empty()) return dataset;
   for (std::vector<std::string>* texts : {&dataset.texts, &dataset.second_texts})
@@ -95,7 +95,7 @@ Dataset with_prompt(Dataset dataset, const LoadedModel& model) {
   return dataset;
 }
 
-void note_lacking_types(const LoadedModel& model, const Dataset& dataset) {
+void note_lacking_types(const Model& model, const Dataset& dataset) {
   if (dataset.second_texts.empty() || !model.graph.metadata.contains(kTextTypes)) return;
   const auto head = model.graph.metadata.find(kTextHead);
   if (head != model.graph.metadata.end() && head->second == "states") return;  // nothing has learned pairs yet
@@ -106,7 +106,7 @@ void note_lacking_types(const LoadedModel& model, const Dataset& dataset) {
           model.path, dataset.path));
 }
 
-NamedTensors text_inputs(const LoadedModel& model, const Tokenizer& tokenizer, const std::vector<std::string>& texts) {
+NamedTensors text_inputs(const Model& model, const Tokenizer& tokenizer, const std::vector<std::string>& texts) {
   std::vector<std::string> prompted = texts;
   for (std::string& text : prompted) text.insert(0, prompt_of(model));
   const TokenBatch batch = tokenizer.encode_batch(prompted, max_tokens(model));

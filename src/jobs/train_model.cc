@@ -76,7 +76,7 @@ std::string listed(std::vector<std::string> names) {
 
 class Job {
  public:
-  Job(const LoadedModel& model, const TrainModelOptions& options, const TaskContext& context)
+  Job(const Model& model, const TrainModelOptions& options, const TaskContext& context)
       : options_(options), context_(context), model_(model) {}
 
   TrainedModel run() {
@@ -391,8 +391,8 @@ class Job {
     say(note);
   }
 
-  LoadedModel as_written(Graph trained) {
-    LoadedModel written = model_;
+  Model as_written(Graph trained) {
+    Model written = model_;
     written.graph = std::move(trained);
     data_->describe_rows(written);
     Graph& graph = written.graph;
@@ -408,7 +408,7 @@ class Job {
 
   const TrainModelOptions& options_;
   const TaskContext& context_;
-  const LoadedModel& model_;
+  const Model& model_;
   ChosenOptimizer optimizer_{};
   const std::shared_ptr<const Packer> packer_ = compiled_packer();
   std::optional<ScratchFolder> scratch_;
@@ -455,19 +455,19 @@ void check_training(const TrainingOptions& options) {
   check_distillation(options);
 }
 
-TrainedModel train_model(const LoadedModel& model, const TrainModelOptions& options, const TaskContext& context) {
+TrainedModel train_model(const Model& model, const TrainModelOptions& options, const TaskContext& context) {
   require_training(options.session);
   if (options.data.empty()) fail("there is nothing to train on: data names no file");
   if (options.resume && options.folder.empty()) fail("resume is given, and no folder whose last checkpoint is meant");
   return Job(model, options, context).run();
 }
 
-TrainedModel train_model(const LoadedModel& model, const TrainOptions& options, const TaskContext& context) {
+TrainedModel train_model(const Model& model, const TrainOptions& options, const TaskContext& context) {
   return train_model(model, options.typed(), context);
 }
 
-SavedModel save_trained(const std::string& path, const TrainedModel& trained, const LoadedModel& original) {
-  LoadedModel source = trained.model;
+SavedModel save_trained(const std::string& path, const TrainedModel& trained, const Model& original) {
+  Model source = trained.model;
   source.graph = original.graph;
   return save_model(path, trained.model.graph, source, {.keep_layouts = true});
 }

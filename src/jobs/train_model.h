@@ -42,7 +42,7 @@ struct TrainOptions : TrainingOptions, DataOptions, RunFlags {
 struct TrainedModel {
   // As it is to be written: every tensor in the type that the original has it in, what rows were made into and what
   // classes are called written down. Empty on ranks but the first.
-  LoadedModel model;
+  Model model;
   std::string head;                  // the new last layer, in words; empty: the model's own
   std::vector<std::string> classes;  // their names, where labels have some
   int64_t trained_elems = 0;
@@ -65,11 +65,11 @@ void check_training(const TrainingOptions& options);
 // step. Throws Error before anything is written where options, data and model don't fit each other; for a loss that is
 // no number, naming the step and the first operation that computed NaN or an infinity: the folder's last checkpoint is
 // then from before it. With ranks all of them get what is wrong with one before the first step; the result is rank 0's.
-TrainedModel train_model(const LoadedModel& model, const TrainModelOptions& options, const TaskContext& context = {});
-TrainedModel train_model(const LoadedModel& model, const TrainOptions& options, const TaskContext& context = {});
+TrainedModel train_model(const Model& model, const TrainModelOptions& options, const TaskContext& context = {});
+TrainedModel train_model(const Model& model, const TrainOptions& options, const TaskContext& context = {});
 
 // As a file that runs alone; `original`: what was trained.
-SavedModel save_trained(const std::string& path, const TrainedModel& trained, const LoadedModel& original);
+SavedModel save_trained(const std::string& path, const TrainedModel& trained, const Model& original);
 
 std::string run_folder(const std::string& output);  // where none is named: "out.run" of "out.safetensors"
 

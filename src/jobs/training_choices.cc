@@ -13,7 +13,7 @@
 
 namespace hone {
 
-Dataset read_for(const LoadedModel& model, const TrainModelOptions& options) {
+Dataset read_for(const Model& model, const TrainModelOptions& options) {
   Dataset data = read_dataset(options.data, options.reading);
   const std::vector<std::string> known = classes_of(model);
   const std::span<const std::string> names = class_names(data.labels);

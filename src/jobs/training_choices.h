@@ -14,7 +14,7 @@
 namespace hone {
 
 // The data, with classes numbered as the model numbers them where it knows their names.
-Dataset read_for(const LoadedModel& model, const TrainModelOptions& options);
+Dataset read_for(const Model& model, const TrainModelOptions& options);
 
 // The one that is asked for, or that of the labels. Throws Error where they do not go together.
 std::string loss_for(const TrainingOptions& options, const LabelNeeds& needs);

@@ -9,8 +9,8 @@
 #include "base/error.h"
 #include "base/json.h"
 #include "base/text.h"
-#include "ir/row_keys.h"
 #include "importers/class_names.h"
+#include "ir/row_keys.h"
 #include "jobs/image_inputs.h"
 #include "jobs/text_inputs.h"
 #include "train/train_graph.h"
@@ -76,7 +76,7 @@ LabelNeeds label_needs(const Dataset& data) {
       data.labels);
 }
 
-TrainingData::TrainingData(Dataset data, const LoadedModel& model, const TrainingOptions& options)
+TrainingData::TrainingData(Dataset data, const Model& model, const TrainingOptions& options)
     : data_(with_prompt(std::move(data), model)),
       needs_(label_needs(data_)),
       batch_(options.batch),
@@ -107,9 +107,9 @@ TrainingData::TrainingData(Dataset data, const LoadedModel& model, const Trainin
       tokens, padding);
 }
 
-void TrainingData::read_tokens(const LoadedModel& model, const TrainingOptions& options) {
+void TrainingData::read_tokens(const Model& model, const TrainingOptions& options) {
   note_lacking_types(model, data_);
-  LoadedModel as_asked = model;
+  Model as_asked = model;
   if (options.max_length > 0) cut_texts(as_asked, options.max_length);
   max_length_ = options.max_length;
   const int64_t length = max_tokens(as_asked);
@@ -122,7 +122,7 @@ void TrainingData::read_tokens(const LoadedModel& model, const TrainingOptions& 
 }
 
 // Sizes as the model takes them, and values normalised as it states, or by those of the training images.
-void TrainingData::set_images(const LoadedModel& model, const TrainingOptions& options) {
+void TrainingData::set_images(const Model& model, const TrainingOptions& options) {
   const ValueId input = image_input_of(model.graph);
   if (input == kNone) fail("{}: {} holds images, and the model takes none", model.name, data_.path);
   const TensorType& type = model.graph.type(input);
@@ -156,7 +156,7 @@ void TrainingData::set_pixel_statistics() {
     if (d == 0) d = 1;  // a channel of one value
 }
 
-void TrainingData::describe_rows(LoadedModel& model) const {
+void TrainingData::describe_rows(Model& model) const {
   model.graph.metadata.erase(kClassNames);
   if (!needs_.names.empty()) name_classes(model, needs_.names, needs_.kind == TargetKind::labels);
   if (max_length_ > 0) model.graph.metadata[kTextLength] = std::to_string(max_length_);

@@ -31,7 +31,7 @@ LabelNeeds label_needs(const Dataset& data);
 class TrainingData {
  public:
   // `model` comes with its tokenizer where the data are texts. Throws Error where there are too few rows for a batch.
-  TrainingData(Dataset data, const LoadedModel& model, const TrainingOptions& options);
+  TrainingData(Dataset data, const Model& model, const TrainingOptions& options);
 
   // Which of the data each argument of the graph is. Throws Error where it takes what the data lack.
   void fit(const Graph& graph);
@@ -52,7 +52,7 @@ class TrainingData {
 
   // Writes down in a model that is trained on the data what its rows were made into, and what its classes are called:
   // every verb reads rows by that.
-  void describe_rows(LoadedModel& model) const;
+  void describe_rows(Model& model) const;
 
   // The model's inputs and labels, in at most `parts` parts of alike many rows: as many for each share of a batch, the
   // last ones perhaps without rows.
@@ -83,9 +83,9 @@ class TrainingData {
   // The norm that sees a single value of a channel in a part of a batch of so many rows; null: none does.
   const TrainedNorm* starved_norm(const TrainGraphs& graphs, int64_t rows, int64_t ranks) const;
   Tensor source_of(const Source& source, const Batch& batch) const;
-  void read_tokens(const LoadedModel& model, const TrainingOptions& options);
+  void read_tokens(const Model& model, const TrainingOptions& options);
   void set_pixel_statistics();
-  void set_images(const LoadedModel& model, const TrainingOptions& options);
+  void set_images(const Model& model, const TrainingOptions& options);
 
   const Dataset data_;
   const LabelNeeds needs_;

@@ -129,7 +129,7 @@ Space SearchRun::make_space() {
   if (!config_.parameters.is_object() || config_.parameters.empty())
     fail("{}: [parameters] has no entries; nothing to search", config_.source);
   const TrialPlan largest = largest_plan(config_.parameters, config_.fixed);
-  const LoadedModel model = life_.start(largest);
+  const Model model = life_.start(largest);
   if (!options_.output.empty()) refuse_source_as_output(options_.output, model);
   if (largest.is_built()) model_sha256_ = sha256_hex(config_.fixed.model + model.files.at("config.json"));
   else model_sha256_ = model.sha256();

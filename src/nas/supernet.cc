@@ -163,7 +163,7 @@ void check_supernet(const SupernetRequest& request) {
 
 Supernet::Supernet(const SupernetRequest& request) : session_(request.session) {
   session_.compute.reset();  // weights and sums are f32
-  LoadedModel model = request.network(corner_plan(request.space, request.fixed, Corner::largest));
+  Model model = request.network(corner_plan(request.space, request.fixed, Corner::largest));
   largest_ = network_graph(request, corner_plan(request.space, request.fixed, Corner::largest));
   if (request.parent_sha256.empty())
     largest_ = with_new_weights(std::move(largest_), static_cast<uint64_t>(request.config.seed));
@@ -280,7 +280,7 @@ void Supernet::train(const SupernetRequest& request, const std::string& identity
                             begin > 0 ? fmt::format(", resumed after step {}", begin) : "");
 }
 
-LoadedModel Supernet::begun(LoadedModel network) const {
+Model Supernet::begun(Model network) const {
   require_nested(network.graph, largest_);
   inherit_weights(network.graph, largest_);
   if (!batches_.empty()) network.graph = with_measured_statistics(std::move(network.graph), batches_, session_);

@@ -37,8 +37,8 @@ struct SupernetRequest {
   std::string data;
   DataOptions reading;
   SessionOptions session;
-  std::function<LoadedModel(const TrialPlan& plan)> network;  // as it is before training, in the form for it
-  std::string parent_sha256 = {};                             // of what `network` inherits; empty: nothing
+  std::function<Model(const TrialPlan& plan)> network;  // as it is before training, in the form for it
+  std::string parent_sha256 = {};                       // of what `network` inherits; empty: nothing
   Progress progress = {};
 };
 
@@ -53,7 +53,7 @@ class Supernet {
   explicit Supernet(const SupernetRequest& request);
 
   // The network with its part of the weights, the statistics of batch norms measured anew.
-  LoadedModel begun(LoadedModel network) const;
+  Model begun(Model network) const;
 
   const std::string& what() const { return what_; }  // "supernet: 300 steps with 16 networks, loss 0.41"
 

@@ -107,10 +107,10 @@ std::string TrialLife::metric_of(const std::string& figure) const {
   return numbers ? "mse" : "cross_entropy";
 }
 
-LoadedModel TrialLife::start(const TrialPlan& plan) const {
-  LoadedModel model = plan.is_built()
-                          ? build_model({.model = plan.model, .set = plan.build, .weights = "", .seed = options_.seed})
-                          : load_model(plan.model, plan.inputs);
+Model TrialLife::start(const TrialPlan& plan) const {
+  Model model = plan.is_built()
+                    ? build_model({.model = plan.model, .set = plan.build, .weights = "", .seed = options_.seed})
+                    : load_model(plan.model, plan.inputs);
   if (!options_.tokenizer.empty()) model.files[fs::path(options_.tokenizer).filename()] = read_file(options_.tokenizer);
   if (!vocabulary_.empty()) model.files[kVocabTxt] = vocabulary_;
   if (!options_.inherit.empty()) {
@@ -122,16 +122,16 @@ LoadedModel TrialLife::start(const TrialPlan& plan) const {
   return model;
 }
 
-LoadedModel TrialLife::network(const TrialPlan& plan) const {
+Model TrialLife::network(const TrialPlan& plan) const {
   const LabelNeeds needs = label_needs(data_->dataset);
-  LoadedModel model = start(plan);
+  Model model = start(plan);
   model.graph = fit_head(canonicalise_for_training(model.graph),
                          {.width = needs.width, .per_word = needs.per_word, .seed = options_.seed})
                     .graph;
   return model;
 }
 
-LoadedModel TrialLife::begin(const TrialPlan& plan) const {
+Model TrialLife::begin(const TrialPlan& plan) const {
   return supernet_ ? supernet_->begun(network(plan)) : start(plan);
 }
 
@@ -140,8 +140,8 @@ bool TrialLife::begins_anew(const TrialPlan& plan) const {
   return plan.is_built() && options_.inherit.empty() && !supernet_;
 }
 
-LoadedModel TrialLife::trained(LoadedModel model, const TrainingOptions& training, const std::string& folder,
-                               bool keep_zeros, const LifeHooks& hooks, int64_t steps_before) const {
+Model TrialLife::trained(Model model, const TrainingOptions& training, const std::string& folder, bool keep_zeros,
+                         const LifeHooks& hooks, int64_t steps_before) const {
   if (!data_) fail("a candidate is to be trained, and there are no data; give --data");
   const std::string in = folder + "/in.safetensors", out = folder + "/out.safetensors";
   save_artefact(in, model.graph, model.files);
@@ -158,15 +158,15 @@ LoadedModel TrialLife::trained(LoadedModel model, const TrainingOptions& trainin
     options.validated = [&](const Validation& v) {
       hooks.report(steps_before + v.step, {{"loss", v.loss}, {metric, v.metric}});
     };
-  const LoadedModel begun = load_model(in);
+  const Model begun = load_model(in);
   save_trained(out, train_model(begun, options, {.progress = hooks.progress}), begun);
-  LoadedModel result = load_model(out);
+  Model result = load_model(out);
   fs::remove_all(options.folder), fs::remove(in);
   result.path = model.path, result.name = model.name;
   return result;
 }
 
-LoadedModel TrialLife::pruned(LoadedModel model, const TrialPlan& plan) const {
+Model TrialLife::pruned(Model model, const TrialPlan& plan) const {
   check_options(plan.prune);
   model.graph = canonicalise_for_training(model.graph);
   Calibration data = plan.calibration;
@@ -181,8 +181,7 @@ LoadedModel TrialLife::pruned(LoadedModel model, const TrialPlan& plan) const {
 
 // Training after compression sees weights as they will be: fake_quant stays in the graph until it ends, and gradients
 // pass straight through.
-LoadedModel TrialLife::rounded(LoadedModel model, const TrialPlan& plan, const std::string& folder,
-                               const LifeHooks& hooks) const {
+Model TrialLife::rounded(Model model, const TrialPlan& plan, const std::string& folder, const LifeHooks& hooks) const {
   const int64_t steps_before = plan.trains ? plan.train.steps : 0;
   if (!plan.retrains) {
     const Graph canonical = canonicalise(model.graph);
@@ -207,7 +206,7 @@ LoadedModel TrialLife::rounded(LoadedModel model, const TrialPlan& plan, const s
   return model;
 }
 
-void TrialLife::judge(const LoadedModel& model, Figures& figures, const Progress& progress) const {
+void TrialLife::judge(const Model& model, Figures& figures, const Progress& progress) const {
   EvaluationOptions judged = options_.judged;
   judged.metrics.clear();
   for (const std::string& figure : options_.figures) {
@@ -222,7 +221,7 @@ void TrialLife::judge(const LoadedModel& model, Figures& figures, const Progress
       if (found.name == metric_of(figure)) figures[figure] = found.estimate.value;
 }
 
-void TrialLife::time(const LoadedModel& model, Figures& figures) const {
+void TrialLife::time(const Model& model, Figures& figures) const {
   if (options_.figures.contains("predicted_latency")) {
     const LatencyPrediction predicted =
         latencies_->predict(model, options_.shapes, options_.session, options_.latency_seconds);
@@ -247,7 +246,7 @@ void TrialLife::time(const LoadedModel& model, Figures& figures) const {
 Figures TrialLife::run(const TrialPlan& plan, const std::string& output, const LifeHooks& hooks) const {
   ScratchFolder scratch;
   tell(hooks.progress, "making the model");
-  LoadedModel model = begin(plan);
+  Model model = begin(plan);
   const Graph original = model.graph;
   Figures figures = of_start(plan, model);
   if (plan.trains) {
@@ -267,7 +266,7 @@ Figures TrialLife::run(const TrialPlan& plan, const std::string& output, const L
   model.graph.metadata["compute"] = to_string(plan.compute);
   require_finite_weights(model.graph, original);
   const SavedModel saved = save_as_artefact(output, model.graph, model.files);
-  const LoadedModel written = load_model(output);  // what is measured is the file
+  const Model written = load_model(output);  // what is measured is the file
   figures["bytes"] = static_cast<double>(saved.bytes);
   file_figures(written.graph, options_.shapes, options_.figures.contains("flops"), figures);
   tell(hooks.progress, "judging");
@@ -277,12 +276,12 @@ Figures TrialLife::run(const TrialPlan& plan, const std::string& output, const L
 }
 
 // A built model's weights are those that its training would begin with.
-Figures TrialLife::of_start(const TrialPlan& plan, const LoadedModel& model) const {
+Figures TrialLife::of_start(const TrialPlan& plan, const Model& model) const {
   std::set<std::string> wanted;
   for (const std::string& figure : options_.figures)
     if (figure_kind(figure).source == FigureSource::start) wanted.insert(figure);
   if (wanted.empty()) return {};
-  LoadedModel begun = model;
+  Model begun = model;
   if (begins_anew(plan))
     begun.graph = with_new_weights(canonicalise_for_training(begun.graph), static_cast<uint64_t>(plan.train.seed));
   if (plan.train.max_length > 0) cut_texts(begun, plan.train.max_length);
@@ -302,7 +301,7 @@ Figures TrialLife::of_untrained(const TrialPlan& plan) const {
   quick.quantize.bias_correction = quick.quantize.smooth_quant = quick.quantize.awq_scaling = false;
   quick.prune.method = "l1";
   quick.retrains = false;
-  LoadedModel model = start(quick);
+  Model model = start(quick);
   if (quick.prunes && is_structured(quick.prune)) model = pruned(std::move(model), quick);
   model = rounded(std::move(model), quick, "", {});
   model.graph.metadata["compute"] = to_string(plan.compute);

@@ -57,9 +57,9 @@ class TrialLife {
   Figures of_start(const TrialPlan& plan) const;
 
   // The model that a plan is about.
-  LoadedModel start(const TrialPlan& plan) const;
+  Model start(const TrialPlan& plan) const;
   // It in the form for training, with a last layer for the labels.
-  LoadedModel network(const TrialPlan& plan) const;
+  Model network(const TrialPlan& plan) const;
   // What lives begin with a part of, from now on.
   void set_supernet(std::shared_ptr<const Supernet> supernet) { supernet_ = std::move(supernet); }
 
@@ -70,17 +70,16 @@ class TrialLife {
   std::string metric_of(const std::string& figure) const;
 
  private:
-  LoadedModel begin(const TrialPlan& plan) const;
+  Model begin(const TrialPlan& plan) const;
   bool begins_anew(const TrialPlan& plan) const;
-  Figures of_start(const TrialPlan& plan, const LoadedModel& model) const;
+  Figures of_start(const TrialPlan& plan, const Model& model) const;
   std::vector<std::string> training_texts() const;
-  LoadedModel trained(LoadedModel model, const TrainingOptions& training, const std::string& folder, bool keep_zeros,
-                      const LifeHooks& hooks, int64_t steps_before) const;
-  LoadedModel pruned(LoadedModel model, const TrialPlan& plan) const;
-  LoadedModel rounded(LoadedModel model, const TrialPlan& plan, const std::string& folder,
-                      const LifeHooks& hooks) const;
-  void judge(const LoadedModel& model, Figures& figures, const Progress& progress) const;
-  void time(const LoadedModel& model, Figures& figures) const;
+  Model trained(Model model, const TrainingOptions& training, const std::string& folder, bool keep_zeros,
+                const LifeHooks& hooks, int64_t steps_before) const;
+  Model pruned(Model model, const TrialPlan& plan) const;
+  Model rounded(Model model, const TrialPlan& plan, const std::string& folder, const LifeHooks& hooks) const;
+  void judge(const Model& model, Figures& figures, const Progress& progress) const;
+  void time(const Model& model, Figures& figures) const;
 
   LifeOptions options_;
   std::shared_ptr<const EvaluationData> data_;

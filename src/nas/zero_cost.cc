@@ -12,7 +12,7 @@
 namespace hone {
 namespace {
 
-CalibrationData first_rows(const LoadedModel& model, const ZeroCostOptions& options) {
+CalibrationData first_rows(const Model& model, const ZeroCostOptions& options) {
   const Dataset dataset = read_dataset(options.data, options.reading);
   return evaluation_samples(model, {.data = {.path = options.data,
                                              .reading = options.reading,
@@ -23,8 +23,7 @@ CalibrationData first_rows(const LoadedModel& model, const ZeroCostOptions& opti
 
 }  // namespace
 
-Figures zero_cost_figures(const LoadedModel& model, const std::set<std::string>& wanted,
-                          const ZeroCostOptions& options) {
+Figures zero_cost_figures(const Model& model, const std::set<std::string>& wanted, const ZeroCostOptions& options) {
   Figures figures;
   const Graph graph = canonicalise_for_training(model.graph);
   const std::vector<std::string> labels = prunable_weights(graph, {});

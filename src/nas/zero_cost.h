@@ -23,7 +23,6 @@ struct ZeroCostOptions {
 
 // snip: sum |w dL/dw|; gradient_norm: of dL/dw of all weights; synflow: prune/synaptic_flow.h. Those of them that are
 // in `wanted`. Throws Error where the data have no labels, or the model has no gradient.
-Figures zero_cost_figures(const LoadedModel& model, const std::set<std::string>& wanted,
-                          const ZeroCostOptions& options);
+Figures zero_cost_figures(const Model& model, const std::set<std::string>& wanted, const ZeroCostOptions& options);
 
 }  // namespace hone

@@ -7,7 +7,7 @@
 #include <numeric>
 #include <set>
 
-#include "jobs/machine_view.h"
+#include "views/machine.h"
 #include "jobs/run_view.h"
 #include "measure/bound.h"
 #include "report/trace.h"

@@ -102,8 +102,7 @@ Section curves(const TrainingOutcome& outcome) {
 
 }  // namespace
 
-Record view_of(const TrainedModel& trained, const LoadedModel& original, const std::string& output,
-               const SavedModel& saved) {
+Record view_of(const TrainedModel& trained, const Model& original, const std::string& output, const SavedModel& saved) {
   Record record{.title = fmt::format("{} trained", original.name),
                 .findings = {fmt::format("{}: {} {}", output, original.name, how_trained(trained))},
                 .sections = {results(trained), curves(trained.outcome)},

@@ -6,13 +6,13 @@
 #include <thread>
 
 #include "device/registry.h"
-#include "jobs/explain.h"
 #include "kernels/registry.h"
 #include "report/json.h"
 #include "runtime/session.h"
 #include "tests/runtime/encoder.h"
 #include "tests/runtime/sample_sessions.h"
 #include "tests/support/error_of.h"
+#include "views/explain.h"
 
 namespace hone::test {
 namespace {
@@ -199,11 +199,11 @@ TEST(NoFallback, RefusesWhatIsInterpretedOnAnyDevice) {
 }
 
 TEST(NoFallback, IsSaidByExplainWhichShowsTheHostsStepsOtherwise) {
-  LoadedModel model;
+  Model model;
   model.graph = encoder();
   ExplainOptions options;
   options.device = open_device("offset:host without gemm");
-  const std::string text = json_text(explain(model, options));
+  const std::string text = json_text(view_of(explain(model, options)));
   for (const char* part : {"on_host", "copied", "offset has no gemm kernels", "on the host: "})
     EXPECT_THAT(text, HasSubstr(part));
   options.no_fallback = true;

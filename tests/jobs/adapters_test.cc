@@ -99,7 +99,7 @@ TEST_F(AdaptersTest, AreWrittenForPeftAndReadBackToTheBit) {
     options.training.dora = dora;
     if (dora) options.training.lora = {"query", "output.dense"};
     train_file(options);
-    const LoadedModel adapted = load_model(options.output);
+    const Model adapted = load_model(options.output);
     // A sentence encoder has no last layer, so that PEFT would leave this one out.
     EXPECT_THAT(error_of([&] { export_adapters(adapted, {.folder = folder / "none", .prefix = "", .command = ""}); }),
                 HasSubstr("--prefix bert."));
@@ -120,7 +120,7 @@ TEST_F(AdaptersTest, AreWrittenForPeftAndReadBackToTheBit) {
     plain.training.rule = {"^embeddings|^encoder=frozen"};
     train_file(plain);
     import_adapters(load_model(plain.output), import);
-    const LoadedModel back = load_model(import.output);
+    const Model back = load_model(import.output);
     EXPECT_TRUE(run(adapted.graph).same_bits(run(back.graph)));
 
     AdapterImport alone = import;
@@ -160,7 +160,7 @@ TEST_F(AdaptersTest, PackedWeightsAreTrainedBesideAndFusedWithLeave) {
   FileTraining options = lora_options(packed, "adapted.safetensors");
   const TrainedModel trained = train_file(options);
   EXPECT_GT(trained.outcome.best->metric, 0.8);
-  const LoadedModel adapted = load_model(options.output);
+  const Model adapted = load_model(options.output);
   for (const Adapter& adapter : adapters_of(adapted.graph))
     EXPECT_TRUE(adapted.graph.constant(adapter.weight)->is_packed()) << adapter.layer;
   EXPECT_THAT(error_of([&] { fuse_adapters(adapted, {}, folder / "fused.safetensors", ""); }),

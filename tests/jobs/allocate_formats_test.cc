@@ -308,7 +308,7 @@ class BudgetOfBytes : public AllocateFormats {
     PlanNotes notes;
     read_quantize_config(folder / "plan.toml", quantize, calibration, &notes);
     EXPECT_EQ(notes.target, target);
-    const LoadedModel source = load_model(net);
+    const Model source = load_model(net);
     const std::string file = folder / "made." + target;
     const int64_t bytes =
         save_model(file, quantize_model(source, quantize, parse_compute(notes.compute), calibration).graph, source)

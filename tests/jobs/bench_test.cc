@@ -26,7 +26,7 @@ class BenchJob : public JobsTest {
     return options;
   }
   static BenchResult timed(const Benchmark& options) {
-    std::vector<LoadedModel> models;
+    std::vector<Model> models;
     for (const std::string& path : options.models) models.push_back(load_model(path));
     return time_models(models, options, options.context);
   }
@@ -148,7 +148,7 @@ TEST_F(BenchJob, SamplesHaveALinePerRoundAndAColumnPerModel) {
 
 // A model without a file can't be opened by another process.
 TEST_F(BenchJob, OnlyModelsInFilesGetProcessesOfTheirOwn) {
-  LoadedModel made;
+  Model made;
   made.name = "made";
   made.graph = test::parse("%x : f32[64] = input \"x\" %r = neg %x return %r as \"y\"");
   int started = 0;
@@ -162,7 +162,7 @@ TEST_F(BenchJob, OnlyModelsInFilesGetProcessesOfTheirOwn) {
 }
 
 TEST_F(BenchJob, ACancelledOneStopsBeforeItIsTimed) {
-  const LoadedModel loaded = load_model(model);
+  const Model loaded = load_model(model);
   EXPECT_THROW(time_models({&loaded, 1}, quick({}), {.cancelled = [] { return true; }}), Stopped);
 }
 

@@ -43,7 +43,7 @@ TEST_F(BuildModel, TheSameSeedGivesTheSameFileAndAnotherSeedAnother) {
 }
 
 TEST_F(BuildModel, GivenWeightsAreUsedFromAFileAndFromAFolderWithItsConfiguration) {
-  const LoadedModel random = build_model(tiny(5));
+  const Model random = build_model(tiny(5));
   std::vector<NamedTensor> tensors = state(random.graph);
   tensors.push_back({"features.1.num_batches_tracked", Tensor::of<int64_t>({}, {3})});
   BuildOptions options = tiny();
@@ -54,7 +54,7 @@ TEST_F(BuildModel, GivenWeightsAreUsedFromAFileAndFromAFolderWithItsConfiguratio
   std::filesystem::create_directories(folder / "net");
   write_safetensors(folder / "net/model.safetensors", tensors);
   write_file(folder / "net/config.json", random.files.at("config.json"));
-  const LoadedModel opened = load_model(folder / "net");
+  const Model opened = load_model(folder / "net");
   built.metadata.erase("random_weights");
   EXPECT_EQ(print(opened.graph), print(built));
   EXPECT_THAT(opened.unused, ElementsAre("features.1.num_batches_tracked"));
@@ -69,7 +69,7 @@ TEST_F(BuildModel, ClassifiersTakeTheNamesOfHuggingFace) {
     config["num_labels"] = 3;
     config.erase("model_type");
     BuildOptions options{.model = folder.put("config.json", config.dump()), .set = {}, .weights = ""};
-    const LoadedModel random = build_model(options);
+    const Model random = build_model(options);
     std::vector<NamedTensor> tensors = state(random.graph);
     for (NamedTensor& t : tensors) {
       const bool of_encoder = !t.name.starts_with("classifier.") && !(t.name.starts_with("pooler.") && type != "Bert");

@@ -17,7 +17,7 @@ class CalibrationDataTest : public JobsTest {
     write_npz(folder / "data.npz", arrays);
     return folder / "data.npz";
   }
-  std::string error(const LoadedModel& of, const std::string& path, int64_t batch = 2) const {
+  std::string error(const Model& of, const std::string& path, int64_t batch = 2) const {
     return error_of([&] { read_calibration(of, path, batch); });
   }
 
@@ -33,8 +33,8 @@ class CalibrationDataTest : public JobsTest {
     return Tensor::of<int64_t>(std::move(shape), values);
   }
 
-  LoadedModel encoder = load_model(model);
-  LoadedModel classifier = load_model(put_graph("mlp.safetensors", R"(
+  Model encoder = load_model(model);
+  Model classifier = load_model(put_graph("mlp.safetensors", R"(
     %x : f32[B,3] = input "image"
     %w : f32[2,3] = const "w" {1, 2, 3, 4, 5, 6}
     %y = linear %x, %w
@@ -100,7 +100,7 @@ TEST_F(CalibrationDataTest, TextsBecomeTokensOfTheModel) {
 }
 
 TEST_F(CalibrationDataTest, AModelThatRunsOneSampleGetsThemOneByOne) {
-  const LoadedModel fixed = load_model(put_graph("fixed.safetensors", R"(
+  const Model fixed = load_model(put_graph("fixed.safetensors", R"(
     %x : f32[1,3] = input "image"
     %y = tanh %x
     return %y)"));

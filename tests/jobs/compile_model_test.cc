@@ -41,7 +41,7 @@ TEST_F(CompileModel, TheFileStartsWithoutCompiling) {
 }
 
 TEST_F(CompileModel, SaysThatBodiesAreCompiledWhenTheyRun) {
-  LoadedModel branches;
+  Model branches;
   branches.graph = test::branching_model();
   branches.path = folder / "branches.safetensors";
   save_artefact(branches.path, branches.graph);
@@ -79,7 +79,7 @@ TEST_F(CompileModel, CodeOfTheFileNeverEntersTheCache) {
 // What others have put into a file is carried on unread, and never into the new code.
 TEST_F(CompileModel, CodeOfOtherLevelsIsKeptByteForByteAndOwnCodeIsMadeAnew) {
   compile(model);
-  LoadedModel planted = load_model(file);
+  Model planted = load_model(file);
   std::map<std::string, std::string> files = planted.files;
   for (const auto& [name, content] : planted.objects) files[name] = content;
   const std::string foreign("\0\xff no machine code", 20);
@@ -103,7 +103,7 @@ TEST_F(CompileModel, CodeOfAnotherLevelIsAddedToWhatIsThere) {
 
 TEST_F(CompileModel, AQuantizedCopyCarriesNoCodeOfTheOriginal) {
   compile(model);
-  const LoadedModel compiled = load_model(file);
+  const Model compiled = load_model(file);
   QuantizeOptions options;
   options.to = "mxint8";
   save_model(folder / "q.safetensors", quantize_model(compiled, options, std::nullopt).graph, compiled);
@@ -112,7 +112,7 @@ TEST_F(CompileModel, AQuantizedCopyCarriesNoCodeOfTheOriginal) {
 
 TEST_F(CompileModel, DamagedCodeIsCompiledAgain) {
   compile(model);
-  LoadedModel damaged = load_model(file);
+  Model damaged = load_model(file);
   for (auto& [name, content] : damaged.objects) content[content.size() / 2] ^= 1;
   Session session = open_session(damaged, {.model_code = true});
   session.prepare(shapes);

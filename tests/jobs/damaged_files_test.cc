@@ -88,7 +88,7 @@ TEST_F(DamagedFiles, AnyFlippedBitOfASmallFile) {
   Graph graph = test::parse(kGraph);
   QuantizeOptions to_mxint8;
   to_mxint8.to = "mxint8";
-  LoadedModel source;
+  Model source;
   source.graph = graph;
   source.files["config.json"] = "{}";
   const std::string file = folder / "g.safetensors";

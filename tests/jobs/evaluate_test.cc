@@ -63,7 +63,7 @@ class EvaluateTest : public JobsTest {
     return options;
   }
   QualityComparison compared(const std::vector<std::string>& paths, const QualityOptions& options) const {
-    std::vector<LoadedModel> models;
+    std::vector<Model> models;
     for (const std::string& path : paths) models.push_back(load_model(path));
     return compare_quality(models, options);
   }
@@ -90,7 +90,7 @@ TEST_F(EvaluateTest, ClassesAreAskedForAccuracyWhereNothingIsSaid) {
 }
 
 TEST_F(EvaluateTest, PackedModelsAreJudgedAsTheyAre) {
-  const LoadedModel source = load_model(put_classifier("c.safetensors"));
+  const Model source = load_model(put_classifier("c.safetensors"));
   QuantizeOptions options;
   options.to = "int8";
   save_model(folder / "small.safetensors", quantize_model(source, options, std::nullopt).graph, source);
@@ -135,7 +135,7 @@ TEST_F(EvaluateTest, TheTestSplitIsTakenUnlessAnotherIsNamed) {
 }
 
 TEST_F(EvaluateTest, ClassesAreMatchedWithTheModelsNames) {
-  const LoadedModel source = load_model(put_classifier("c.safetensors"));
+  const Model source = load_model(put_classifier("c.safetensors"));
   const std::string named =
       put_with_tokenizer("named.safetensors", source.graph, R"({"id2label": {"0": "STALE", "1": "FRESH"}})");
   // Sorted, "fresh" is the data's class 0.

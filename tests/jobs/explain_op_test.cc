@@ -9,17 +9,12 @@
 namespace hone::test {
 namespace {
 
-std::string text(const Cell& cell) { return std::get<std::string>(cell); }
-
 TEST(ExplainOp, AMatrixIsDecodedAndRoundedInOneStep) {
-  const Record record = explain(dequantize_model({.shape = {64, 96}, .format = parse_format("mxint8")}), {});
-  const Table* steps = find_block<Table>(record, "steps");
-  const Table* kernels = find_block<Table>(record, "kernels");
-  ASSERT_TRUE(steps && kernels);
-  ASSERT_EQ(steps->rows.size(), 1u);
-  EXPECT_EQ(text(steps->rows[0][2]), "gather");
-  ASSERT_EQ(kernels->rows.size(), 1u);
-  EXPECT_EQ(text(kernels->rows[0][3]), "rows of 96 mxint8");
+  const ExplainResult result = explain(dequantize_model({.shape = {64, 96}, .format = parse_format("mxint8")}));
+  ASSERT_EQ(result.steps.size(), 1u);
+  EXPECT_EQ(result.steps[0].kernel, "gather");
+  ASSERT_EQ(result.codes.size(), 1u);
+  EXPECT_EQ(result.codes[0].how, "rows of 96 mxint8");
 }
 
 TEST(ExplainOp, RefusesWhatIsNoMatrixAndWhatHasNoCodes) {

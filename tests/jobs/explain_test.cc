@@ -4,9 +4,9 @@
 #include <algorithm>
 
 #include "ir/text.h"
-#include "jobs/explain.h"
 #include "runtime/session.h"
 #include "tests/runtime/encoder.h"
+#include "views/explain.h"
 
 namespace hone::test {
 namespace {
@@ -20,8 +20,8 @@ const Table& table(const Record& record, const std::string& key) {
 std::string text(const Cell& cell) { return std::get<std::string>(cell); }
 
 // Two blocks alike, a 3x3 of stride 1, and an operand that lies across the product's result.
-LoadedModel network() {
-  LoadedModel model;
+Model network() {
+  Model model;
   model.graph = parse_seeded(R"(graph network {
     %x : f32[B,16,24,24] = input "x"
     %w : f32[16,16,3,3] = const "w"
@@ -39,7 +39,7 @@ LoadedModel network() {
 }
 
 TEST(Explain, StepsOfTheSameKernelShareOneCode) {
-  const Record record = explain(network(), {.shapes = {.batch = 2}});
+  const Record record = view_of(explain(network(), {.shapes = {.batch = 2}}));
   const Table& steps = table(record, "steps");
   const Table& kernels = table(record, "kernels");
   std::vector<std::string> convs;
@@ -53,7 +53,7 @@ TEST(Explain, StepsOfTheSameKernelShareOneCode) {
 }
 
 TEST(Explain, SaysWhatWasRefusedAndWhatWasLeftOutAndWhy) {
-  const Record record = explain(network(), {.shapes = {.batch = 2}, .no_winograd = true});
+  const Record record = view_of(explain(network(), {.shapes = {.batch = 2}, .no_winograd = true}));
   EXPECT_EQ(table(record, "refused").rows.size(), 4u) << "two Winograd variants for each of two convolutions";
   EXPECT_NE(text(table(record, "refused").rows[0][1]).find("exact"), std::string::npos);
   const Table& left_out = table(record, "left_out");
@@ -63,7 +63,7 @@ TEST(Explain, SaysWhatWasRefusedAndWhatWasLeftOutAndWhy) {
 }
 
 TEST(Explain, NamesInterpretedStepsAndLayoutChanges) {
-  const Record record = explain(network(), {});
+  const Record record = view_of(explain(network(), {}));
   int interpreted = 0;
   for (const auto& row : table(record, "steps").rows) {
     if (text(row[2]) != "interpreted") continue;
@@ -75,7 +75,7 @@ TEST(Explain, NamesInterpretedStepsAndLayoutChanges) {
 }
 
 TEST(Explain, CountsNodesWithBodiesApartFromWhatIsEvaluated) {
-  LoadedModel model;
+  Model model;
   model.graph = parse_seeded(R"(graph network {
     %x : f32[B,4] = input "x"
     %c : bool[] = input "c"
@@ -92,15 +92,15 @@ TEST(Explain, CountsNodesWithBodiesApartFromWhatIsEvaluated) {
     %z = non_zero %x
     return %y as "y", %z as "z"
   })");
-  const Record record = explain(model, {});
+  const Record record = view_of(explain(model, {}));
   ASSERT_EQ(record.findings.size(), 3u);
   EXPECT_EQ(record.findings[1], "1 node more: planned and compiled when its bodies first run");
   EXPECT_EQ(record.findings[2], "1 node more: evaluated one by one, because their shapes depend on data");
 }
 
 TEST(Explain, PlansTheMemoryThatASessionTakes) {
-  const LoadedModel model = network();
-  const Record record = explain(model, {.shapes = {.batch = 3}});
+  const Model model = network();
+  const Record record = view_of(explain(model, {.shapes = {.batch = 3}}));
   Session session(model.graph, {});
   session.prepare({{"B", 3}});
   const KeyValues& memory = *find_block<KeyValues>(record, "memory");

@@ -13,7 +13,7 @@ class ExportFolder : public JobsTest {
  protected:
   // The encoder's weights of products, packed, in a file of hone's.
   std::string packed(const std::string& format) const {
-    const LoadedModel source = load_model(model);
+    const Model source = load_model(model);
     const std::string file = folder / "packed.safetensors";
     save_model(file, quantize_model(source, {{.rule = {"op:linear=" + format}}}, std::nullopt).graph, source);
     return file;
@@ -25,10 +25,10 @@ TEST_F(ExportFolder, PackedWeightsAndAllOthersComeBack) {
   for (const auto& [layout, format] : std::map<std::string, std::string>{
            {"compressed-tensors", "int4.g16.s=bf16"}, {"mxfp4", "mxfp4"}, {"torchao", "int8.channel"}}) {
     SCOPED_TRACE(layout);
-    const LoadedModel source = load_model(model);
+    const Model source = load_model(model);
     const FolderResult result = export_folder(source, {.path = out, .layout = layout, .packed = packed(format)});
     EXPECT_EQ(result.weights.at(1).format, to_string(parse_format(format)));
-    const LoadedModel read = load_model(out);
+    const Model read = load_model(out);
     EXPECT_TRUE(read.unused.empty());
     EXPECT_EQ(read.graph.outputs()[0].label, "embedding") << "the pooling came along";
     int64_t count = 0;
@@ -77,7 +77,7 @@ TEST_F(ExportFolder, AModelWithoutAPoolerIsSaidToHaveNone) {
 }
 
 TEST_F(ExportFolder, TorchaoIsToldTheConfigurationOfItsWeights) {
-  const LoadedModel source = load_model(model);
+  const Model source = load_model(model);
   const auto type_of = [&](const std::vector<std::string>& rules) {
     const std::string file = folder / "packed.safetensors";
     save_model(file, quantize_model(source, {{.rule = rules}}, std::nullopt).graph, source);
@@ -106,8 +106,8 @@ TEST_F(ExportFolder, NamesOfTheFilesAreKept) {
 }
 
 TEST_F(ExportFolder, WhatCannotBeWrittenLeavesNoFolder) {
-  const LoadedModel source = load_model(model);
-  const auto error = [&](const LoadedModel& from, FolderExport options) {
+  const Model source = load_model(model);
+  const auto error = [&](const Model& from, FolderExport options) {
     options.path = out;
     const std::string text = error_of([&] { export_folder(from, options); });
     EXPECT_FALSE(std::filesystem::exists(out)) << text;
@@ -152,10 +152,10 @@ TEST_F(ExportFolder, OfASnapshotOfLinksIsWrittenInsideTheFolderOnly) {
 }
 
 TEST_F(ExportFolder, CarriedFilesOfOtherNamesAreRefused) {
-  LoadedModel source = load_model(model);
+  Model source = load_model(model);
   source.path = folder / "packed.safetensors";  // no folder: what rides along is in the file
   for (const std::string& name : {folder / "elsewhere", std::string("../elsewhere"), std::string(".hidden")}) {
-    LoadedModel bad = source;
+    Model bad = source;
     bad.files[name] = "x";
     EXPECT_THAT(error_of([&] { export_folder(bad, {.path = out, .layout = "mxfp4"}); }), HasSubstr("no plain name"));
     EXPECT_FALSE(std::filesystem::exists(folder / "elsewhere"));

@@ -20,9 +20,9 @@ class ExportModel : public JobsTest {
   }
   void expect_same_outputs(const std::string& source) const {
     const std::string file = folder / "m.onnx";
-    const LoadedModel before = load_model(source);
+    const Model before = load_model(source);
     export_model(before, file, std::nullopt);
-    const LoadedModel after = load_model(file);
+    const Model after = load_model(file);
     std::map<std::string, Tensor> given;
     for (const auto& [name, tensor] : inputs())
       if (std::ranges::any_of(before.graph.inputs(), [&](ValueId v) { return before.graph.value(v).label == name; }))
@@ -59,7 +59,7 @@ TEST_F(ExportModel, TheRecordSaysHowFormatsWereWritten) {
 }
 
 TEST_F(ExportModel, QuantizeWritesOnnxToo) {
-  const LoadedModel source = load_model(model);
+  const Model source = load_model(model);
   QuantizeOptions options;
   options.to = "int8";
   const std::string file = folder / "q.onnx";
@@ -68,7 +68,7 @@ TEST_F(ExportModel, QuantizeWritesOnnxToo) {
 }
 
 TEST_F(ExportModel, RefusesWhatItMustNotWrite) {
-  const LoadedModel source = load_model(model);
+  const Model source = load_model(model);
   const auto error = [&](const std::string& path, std::optional<int> opset) {
     return test::error_of([&] { export_model(source, path, opset); });
   };

@@ -55,7 +55,7 @@ TEST_P(Families, GiveWhatTransformersComputes) {
   const Golden golden(folder_);
   std::vector<std::string> taken;
   for (const auto& [name, tensor] : golden.inputs) taken.push_back(name);
-  const LoadedModel model = load_model(folder_, taken);
+  const Model model = load_model(folder_, taken);
   verify(model.graph);
   const std::vector<Tensor> found = evaluate(model.graph, golden.inputs);
   std::map<std::string, size_t> places;
@@ -76,7 +76,7 @@ TEST_P(Families, GiveWhatTransformersComputes) {
 // No tensor of a folder is left unread, but for counts of batches, what stands for masked parts in pre-training, and
 // decoders behind encoders.
 TEST_P(Families, ReadEveryTensor) {
-  LoadedModel model = load_model(folder_);
+  Model model = load_model(folder_);
   std::erase_if(model.unused, [](const std::string& name) {
     return name.ends_with("num_batches_tracked") || name.ends_with("mask_token") ||
            name.ends_with("masked_spec_embed") || name.starts_with("decoder.") || name.starts_with("model.decoder.") ||

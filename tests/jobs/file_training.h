@@ -18,7 +18,7 @@ struct FileTraining : TrainModelOptions {
 inline TrainedModel train_file(FileTraining options, std::vector<std::string>* said = nullptr) {
   if (options.folder.empty()) options.folder = run_folder(options.output);
   if (said) options.context.warn = [said](const std::string& line) { said->push_back(line); };
-  const LoadedModel original = load_model(options.model, options.inputs);
+  const Model original = load_model(options.model, options.inputs);
   TrainedModel trained = train_model(original, options, options.context);
   save_trained(options.output, trained, original);
   return trained;

@@ -11,7 +11,7 @@ using testing::HasSubstr;
 using Info = JobsTest;
 
 TEST_F(Info, OpensAModelThatTheGuessedSizesDoNotFit) {
-  const LoadedModel loaded = load_model(put_graph("fixed.safetensors", R"(graph g {
+  const Model loaded = load_model(put_graph("fixed.safetensors", R"(graph g {
     %x : f32[N,3,H,W] = input "x"
     %table : f32[1,3,8] = const "table" {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21, 22, 23, 24}
     %patches = reshape %x {shape=[N,3,H*W]}

@@ -44,7 +44,7 @@ class JobsTest : public testing::Test {
   std::string quantized(const std::string& format) const {
     QuantizeOptions options;
     options.to = format;
-    const LoadedModel source = load_model(model);
+    const Model source = load_model(model);
     const std::string file = folder / format + ".safetensors";
     save_model(file, quantize_model(source, options, std::nullopt).graph, source);
     return file;

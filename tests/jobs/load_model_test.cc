@@ -32,7 +32,7 @@ class LoadModel : public JobsTest {
 };
 
 TEST_F(LoadModel, FoldersBringTheirTokenizerAndConfiguration) {
-  const LoadedModel loaded = load_model(model);
+  const Model loaded = load_model(model);
   EXPECT_EQ(loaded.path, model);
   EXPECT_THAT(loaded.weight_files, ElementsAre(model + "/model.safetensors"));
   EXPECT_EQ(loaded.file_bytes, static_cast<int64_t>(std::filesystem::file_size(model + "/model.safetensors")));
@@ -90,10 +90,10 @@ TEST_F(LoadModel, TensorsThatNothingReadsAreListed) {
 }
 
 TEST_F(LoadModel, FilesRunAloneWithTheSameGraphAndFiles) {
-  const LoadedModel source = load_model(model);
+  const Model source = load_model(model);
   save_model(folder / "copy.safetensors", source.graph, source);
   std::filesystem::remove_all(model);
-  const LoadedModel copy = load_model(folder / "copy.safetensors");
+  const Model copy = load_model(folder / "copy.safetensors");
   EXPECT_EQ(print(copy.graph), print(source.graph));
   EXPECT_EQ(copy.files, source.files);
   EXPECT_THAT(error_of([&] { load_model(folder / "copy.safetensors", {"input_ids"}); }), HasSubstr("inputs fixed"));

@@ -1,5 +1,5 @@
 // The record of a machine: every peak that its instructions allow, remembered until it is asked for anew.
-#include "jobs/machine_view.h"
+#include "views/machine.h"
 
 #include "base/atomic_file.h"
 #include "base/cpu.h"

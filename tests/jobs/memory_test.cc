@@ -108,12 +108,12 @@ TEST_F(MemoryJob, WithoutProcessesOnlyWhatIsStoredIsKnown) {
 
 // 9.4 M weights in layers: 38 MB as f32, 19 MB as bf16, 9.8 MB packed.
 TEST_F(MemoryJob, NoDecodedCopyOfAWeightExists) {
-  const LoadedModel source = build_model({.model = "deberta-v3-small",
-                                          .set = {{"hidden_size", "512"},
-                                                  {"num_hidden_layers", "3"},
-                                                  {"num_attention_heads", "8"},
-                                                  {"intermediate_size", "2048"},
-                                                  {"vocab_size", "4000"}}});
+  const Model source = build_model({.model = "deberta-v3-small",
+                                    .set = {{"hidden_size", "512"},
+                                            {"num_hidden_layers", "3"},
+                                            {"num_attention_heads", "8"},
+                                            {"intermediate_size", "2048"},
+                                            {"vocab_size", "4000"}}});
   const std::string file = folder / "packed.safetensors";
   const QuantizedModel quantized = quantize_model(source, {{.to = "mxint8"}}, Compute::bf16);
   int64_t weights = 0;

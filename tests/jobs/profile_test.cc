@@ -20,7 +20,7 @@ class Profile : public JobsTest {
   }
   static ProfileModelsOptions quick() { return {.open = {.shapes = {.sequence = 16}}, .seconds = 0.1}; }
   static ProfileResult profiled(const std::vector<std::string>& paths, const ProfileModelsOptions& options = quick()) {
-    std::vector<LoadedModel> models;
+    std::vector<Model> models;
     for (const std::string& path : paths) models.push_back(load_model(path));
     return profile_models(models, options);
   }

@@ -74,7 +74,7 @@ TEST_F(PruneModelTest, StructuresMakeTheModelSmaller) {
 }
 
 TEST_F(PruneModelTest, ScoresByDataNeedThemAndLabelsWhereTheyFollowALoss) {
-  const LoadedModel loaded = load_model(model);
+  const Model loaded = load_model(model);
   EXPECT_THAT(error_of([&] { prune_model(loaded, options({.method = "wanda"})); }), HasSubstr("give --data FILE"));
   EXPECT_THAT(error_of([&] { prune_model(loaded, options({.method = "snip"})); }), HasSubstr("with labels"));
   PruneModelOptions texts = options({.method = "snip"});
@@ -85,7 +85,7 @@ TEST_F(PruneModelTest, ScoresByDataNeedThemAndLabelsWhereTheyFollowALoss) {
     prune_model(loaded, texts);
     EXPECT_NEAR(zeros(written(), "encoder.layer.0.output.dense.weight"), 0.5, 1e-9);
   }
-  const LoadedModel classifier = load_model(put_classifier());
+  const Model classifier = load_model(put_classifier());
   for (const char* method : {"snip", "movement"}) {
     PruneModelOptions labelled = options({.method = method, .structure = "heads"});
     labelled.data.file = folder / "texts.csv";
@@ -95,7 +95,7 @@ TEST_F(PruneModelTest, ScoresByDataNeedThemAndLabelsWhereTheyFollowALoss) {
 }
 
 TEST_F(PruneModelTest, SchedulesTrainBetweenTheirStagesAndZerosStay) {
-  const LoadedModel classifier = load_model(put_classifier());
+  const Model classifier = load_model(put_classifier());
   PruneModelOptions staged = options({.sparsity = 0.8, .rule = {"dense"}});
   staged.data.file = folder / "texts.csv";
   staged.train_config = folder.put("train.toml", "epochs = 1\nbatch = 16\nrate = 1e-3\n");
@@ -148,7 +148,7 @@ TEST(Sparsities, AreListsAndRanges) {
 }
 
 TEST_F(PruneModelTest, RefusesSchedulesThatCanNotBe) {
-  const LoadedModel loaded = load_model(model);
+  const Model loaded = load_model(model);
   const auto error = [&](const PruneModelOptions& o) { return error_of([&] { prune_model(loaded, o); }); };
   PruneModelOptions o = options({});
   o.schedule.schedule = "gradul";

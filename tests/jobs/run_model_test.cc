@@ -11,7 +11,7 @@ namespace {
 
 class RunModel : public JobsTest {
  protected:
-  const LoadedModel negated = load_model(put_graph(
+  const Model negated = load_model(put_graph(
       "negated.safetensors", "%x : f32[B,2] = input \"x\" %y = neg %x %z = relu %x return %y as \"y\", %z as \"z\""));
 };
 

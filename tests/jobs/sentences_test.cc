@@ -77,7 +77,7 @@ TEST_F(Sentences, LongTextsAreCutToThePositionsOfTheModel) {
 }
 
 TEST_F(Sentences, TheShorterOfTokenizerAndPositionsLimitsTexts) {
-  LoadedModel loaded = load_model(model);
+  Model loaded = load_model(model);
   for (const auto& [said, limit] : std::vector<std::pair<std::string, int64_t>>{{"16", 16}, {"512", 64}}) {
     loaded.graph.metadata["tokenizer.max_length"] = said;
     EXPECT_EQ(max_tokens(loaded), limit);

@@ -57,7 +57,7 @@ TEST_F(TrainModelTest, AnEncoderLearnsToTellTexts) {
   EXPECT_THAT(said, Contains(HasSubstr("classifier.weight [2,32] behind embedding")));
   EXPECT_THAT(said, Contains(HasSubstr("training takes ")));
 
-  const LoadedModel written = load_model(options.output);
+  const Model written = load_model(options.output);
   EXPECT_EQ(to_string(written.graph.type(written.graph.outputs()[0].value)), "f32[B,2]");
   const Json config = parse_json(written.files.at("config.json"), "config.json");
   EXPECT_EQ(config.at("id2label").at("1"), "yes");
@@ -99,7 +99,7 @@ TEST_F(TrainModelTest, AModelIsTrainedWithoutAPlaceForFiles) {
   FileTraining options = texts_options(64);
   options.training.epochs = 1;
   train_file(options);
-  const LoadedModel original = load_model(model);
+  const Model original = load_model(model);
   const TrainedModel trained = train_model(original, options);
   EXPECT_EQ(trained.folder, "");
   const Graph written = load_model(options.output).graph;

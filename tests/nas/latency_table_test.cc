@@ -25,13 +25,11 @@ constexpr double kSeconds = 0.05;
 
 class LatencyTableTest : public testing::Test {
  protected:
-  static LoadedModel mlp(const std::string& widths) {
+  static Model mlp(const std::string& widths) {
     return build_model({.model = "mlp", .set = {{"widths", widths}, {"num_features", "32"}}, .weights = ""});
   }
-  LatencyPrediction predict(LatencyTable& table, const LoadedModel& of) const {
-    return table.predict(of, {}, {}, kSeconds);
-  }
-  static std::set<std::string> keys(const LoadedModel& model, const ShapeOptions& shapes = {},
+  LatencyPrediction predict(LatencyTable& table, const Model& of) const { return table.predict(of, {}, {}, kSeconds); }
+  static std::set<std::string> keys(const Model& model, const ShapeOptions& shapes = {},
                                     const SessionOptions& session = {}) {
     std::set<std::string> all;
     for (const PlannedStep& step : planned_steps(model.graph, shapes, session)) all.insert(step.key);
@@ -51,7 +49,7 @@ TEST_F(LatencyTableTest, EqualLayersAreOneStep) {
 }
 
 TEST_F(LatencyTableTest, WhatDecidesAStepDecidesItsKey) {
-  const LoadedModel model = mlp("[64]");
+  const Model model = mlp("[64]");
   const std::set<std::string> usual = keys(model);
   const auto differ = [&](const std::set<std::string>& others, size_t count) {
     std::vector<std::string> only;
@@ -59,7 +57,7 @@ TEST_F(LatencyTableTest, WhatDecidesAStepDecidesItsKey) {
     EXPECT_EQ(only.size(), count);
   };
   differ(keys(model, {.batch = 3}), 3);
-  LoadedModel rounded = model;
+  Model rounded = model;
   QuantizeOptions options;
   options.rule = {"name:layers.0.weight=int8"};
   rounded.graph = quantize_model(model, options, std::nullopt).graph;

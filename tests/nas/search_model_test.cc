@@ -57,7 +57,7 @@ TEST_F(SearchJobTest, KeepsTheBestModelWhole) {
   const SearchedStudy study = search_model(o).studies.at(0);
   EXPECT_EQ(study.name, "study");
   ASSERT_EQ(study.ranked().size(), 6u);
-  const LoadedModel best = load_model(out);
+  const Model best = load_model(out);
   double least = INFINITY;
   for (const TrialPtr& t : trials()) least = std::min(least, t->values.at(0));
   const Sizes all = sizes(best.graph);

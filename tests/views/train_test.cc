@@ -34,7 +34,7 @@ class TrainViewTest : public testing::Test {
 
   TemporaryFolder folder;
   TrainedModel trained;
-  LoadedModel original;
+  Model original;
 };
 
 TEST_F(TrainViewTest, SaysWhatWasLearnedOfWhat) {
