@@ -20,8 +20,9 @@ constexpr OptionField<GenerateVerb> kPrompt[] = {
          &GenerateVerb::prompt, {.value = "TEXT", .is_positional = true})};
 
 std::span<const OptionField<GenerateVerb>> GenerateVerb::fields() {
-  static const auto all = joined_fields<GenerateVerb>(ModelFlags::fields().first(1), kPrompt, GenerateOptions::fields(),
-                                                      ResultFlags::fields());
+  static const auto all =
+      joined_fields<GenerateVerb>(ModelFlags::fields().first(1), kPrompt, ModelFlags::fields().subspan(2),
+                                  GenerateOptions::fields(), ResultFlags::fields());
   return all;
 }
 
@@ -55,6 +56,7 @@ int run(GenerateVerb& verb) {
 
 constexpr Verb<GenerateVerb> kVerb{
     .name = "generate",
+    .task = VerbTask::use,
     .summary = "Let a language model go on with a text, or answer",
     .examples =
         "  hone generate SmolLM2-135M-Instruct.gguf \"What is a cache?\" --chat\n"

@@ -55,7 +55,7 @@ std::span<const OptionField<GenerateOptions>> GenerateOptions::fields() {
 }
 
 struct Answers::Parts {
-  Parts(LoadedModel model, const GenerateOptions& given)
+  Parts(Model model, const GenerateOptions& given)
       : options(given),
         name(model.name),
         facts(decoder_facts(model.graph)),
@@ -96,7 +96,7 @@ struct Answers::Parts {
   TextGenerator generator;
 };
 
-Answers::Answers(LoadedModel model, const GenerateOptions& options)
+Answers::Answers(Model model, const GenerateOptions& options)
     : parts_(std::make_unique<Parts>(std::move(model), options)) {}
 Answers::~Answers() = default;
 Answers::Answers(Answers&&) noexcept = default;
@@ -116,7 +116,7 @@ GenerateResult Answers::answer(std::span<const std::string> prompts, const OnTok
   return result;
 }
 
-GenerateResult generate(LoadedModel model, std::span<const std::string> prompts, const GenerateOptions& options,
+GenerateResult generate(Model model, std::span<const std::string> prompts, const GenerateOptions& options,
                         const OnToken& on_token, const TaskContext& context) {
   context.tell("opening");
   return Answers(std::move(model), options).answer(prompts, on_token, context);
