@@ -6,6 +6,7 @@
 
 #include "base/error.h"
 #include "generate/chat_template.h"
+#include "io/tokenizer_files.h"
 #include "jobs/text_inputs.h"
 
 namespace hone {
@@ -33,6 +34,28 @@ constexpr OptionField<GenerateOptions> kOwn[] = {
     flag("kv-cache", "How keys and values are kept: f32, bf16, or a format with scales for each row, e.g. int8.g64",
          &GenerateOptions::kv_cache, {.value = "FORMAT"})};
 
+// Refused before anything is made ready.
+DecoderFacts facts_of(const Model& model) {
+  if (!is_decoder(model.graph))
+    fail(
+        "{}: is no language model that goes on with texts: it has no causal attention from input_ids and "
+        "attention_mask to logits of each token; hone info {} shows what it takes and gives",
+        model.path, model.path);
+  if (!has_tokenizer(model.files))
+    fail("{}: has no tokenizer ({}), so that it reads and writes no text", model.path, kTokenizerSetNames);
+  return decoder_facts(model.graph);
+}
+
+TextGenerator generator_of(const Model& model, const DecoderFacts& facts, const GenerateOptions& options) {
+  Tokenizer tokenizer = tokenizer_of(model);
+  try {
+    return TextGenerator(with_cache(model.graph, {.type = options.kv_cache}), facts, std::move(tokenizer),
+                         options.session_options(), {.sequences = options.sequences, .context = options.context});
+  } catch (const Error& error) {
+    fail("{}: {}", model.path, error.what());
+  }
+}
+
 std::optional<ChatTemplate> template_of(const DecoderFacts& facts, const std::string& path, bool chat) {
   if (!chat) return std::nullopt;
   if (facts.chat_template.empty())
@@ -58,10 +81,9 @@ struct Answers::Parts {
   Parts(Model model, const GenerateOptions& given)
       : options(given),
         name(model.name),
-        facts(decoder_facts(model.graph)),
+        facts(facts_of(model)),
         chat(template_of(facts, model.path, given.chat)),
-        generator(with_cache(model.graph, {.type = given.kv_cache}), facts, tokenizer_of(model),
-                  given.session_options(), {.sequences = given.sequences, .context = given.context}) {}
+        generator(generator_of(model, facts, given)) {}
 
   // Ids of a prompt. A template writes the model's own tokens itself, so none are put around what it gives.
   std::vector<int64_t> ids(const std::string& prompt) const {
@@ -77,7 +99,12 @@ struct Answers::Parts {
   }
 
   TextRequest request(const std::string& prompt) const {
-    return {.prompt = ids(prompt),
+    std::vector<int64_t> tokens = ids(prompt);
+    const int64_t size = std::ssize(tokens), most = generator.facts().context;
+    if (size > most && !options.truncate)
+      fail("the prompt has {} tokens, {} more than the {} of the context; --truncate leaves out its begin", size,
+           size - most, most);
+    return {.prompt = std::move(tokens),
             .max_tokens = options.max_tokens,
             .choice = {.temperature = options.temperature,
                        .top_k = options.top_k,
@@ -109,9 +136,10 @@ GenerateResult Answers::answer(std::span<const std::string> prompts, const OnTok
                         .chat = parts_->chat.has_value()};
   std::vector<TextRequest> requests;
   for (const std::string& prompt : prompts) requests.push_back(parts_->request(prompt));
+  int64_t tokens = 0;
   result.answers = parts_->generator.generate(requests, [&](size_t number, const TextToken& token) {
-    const bool goes_on = !on_token || on_token(number, token);
-    return goes_on && !(context.cancelled && context.cancelled());
+    context.tell(fmt::format("{} tokens of {} answers", ++tokens, prompts.size()));
+    return !on_token || on_token(number, token);
   });
   return result;
 }
