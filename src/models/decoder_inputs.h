@@ -1,0 +1,32 @@
+// What all families of decoders have around their layers: inputs, positions, metadata and the output
+// (models/decoder.h).
+#pragma once
+
+#include "models/config.h"
+#include "models/transformer.h"
+
+namespace hone {
+
+struct DecoderInputs {
+  ValueId ids = kNone;        // i64[B,S]
+  ValueId positions = kNone;  // i64[B,S], or i64[S] without a mask: tokens of a row counted from 0
+  ValueId mask = kNone;       // f32[B,1,1,S], to add to scores; kNone: every token counts
+};
+
+// Declares them, and writes the metadata: the family, the context, the vocabulary and the ids that begin and end texts.
+// Throws Error for inputs that a decoder does not take, and ids that are not below the vocabulary.
+DecoderInputs decoder_inputs(TransformerBuilder& builder, const ModelConfig& config, const std::string& family,
+                             int64_t context, int64_t vocabulary);
+
+// Writes the metadata that say which ids begin and end texts: bos_token_id and eos_token_id of `settings`, which
+// `source` names. A key that is absent or null changes nothing. Throws Error for ids that are not below the graph's
+// vocabulary.
+void set_text_ends(Graph& graph, const Json& settings, const std::string& source);
+
+bool has_word_scores(const ModelRequest& request);  // the architecture gives logits, not states alone
+
+// Logits of x f32[B,S,hidden] by the table of words, or by a head of its own; a model without word scores gives x.
+void decoder_output(TransformerBuilder& builder, ValueId x, const std::string& table, int64_t vocabulary,
+                    int64_t hidden);
+
+}  // namespace hone
