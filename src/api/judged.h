@@ -1,0 +1,20 @@
+// Several models as tasks take them, and what is found of their answers.
+#pragma once
+
+#include <hone/evaluate.h>
+
+#include "api/models.h"
+#include "jobs/evaluate.h"
+
+namespace hone::api {
+
+// Throws Error where there is none.
+std::vector<hone::Model> engine(const std::vector<Model>& models);
+
+inline Interval wrapped(const hone::Interval& interval) { return {interval.low, interval.high}; }
+inline std::optional<Interval> wrapped(const std::optional<hone::Interval>& interval) {
+  return interval ? std::optional(wrapped(*interval)) : std::nullopt;
+}
+EvaluateResult wrapped(const QualityComparison& comparison);
+
+}  // namespace hone::api
