@@ -3,7 +3,7 @@ jobs ?= $(shell nproc)
 FUZZ_SECONDS ?= 60
 sources = $(shell git ls-files 'python/src/*.h' ':(glob)python/src/*.cc' 'include/*.h' 'src/*.h' 'src/*.cc' 'tests/*.h' 'tests/*.cc' 'bench/*.h' 'bench/*.cc' 'examples/*.h' 'examples/*.cc' 'examples/*.c')
 
-.PHONY: help deps test-deps build test test-full test-python wheel python fuzz demo models bench bench-peers bench-ocr bench-ptq bench-exports bench-train bench-train-parity bench-attention bench-precisions bench-search bench-questions train train-full docs format lint clean
+.PHONY: help deps test-deps build test test-full wheel python fuzz demo models bench bench-peers bench-ocr bench-ptq bench-exports bench-train bench-train-parity bench-attention bench-precisions bench-cuda cuda-bundle bench-search bench-questions train train-full docs format lint clean
 
 help:
 	@echo "make build        build/release/hone"
@@ -22,6 +22,8 @@ help:
 	@echo "make bench-train-parity  small networks trained from their exports, step by step beside PyTorch, into bench/results.md"
 	@echo "make bench-train  training steps beside PyTorch, eager and compiled, of adapters, in few bits and by two processes, into bench/results.md"
 	@echo "make bench-attention attention beside PyTorch, ONNX Runtime and OpenVINO, into bench/results.md (5 minutes)"
+	@echo "make bench-cuda   conformance of every kernel on this machine's GPU, then packed products, attention and an encoder beside PyTorch (9 minutes)"
+	@echo "make cuda-bundle  the same to take to a machine with a GPU: build/hone-cuda-bundle.tar.xz"
 	@echo "make bench-precisions ResNet-18, MiniLM and BERT-base in f32, bf16 and int8 beside other systems, into bench/results.md (15 minutes)"
 	@echo "make bench-search studies beside Optuna: what they cost, on a server too, and what samplers find, into bench/results.md (20 minutes)"
 	@echo "make bench-questions what searches of examples/searches answer, and formats by layer beside hone allocate, into bench/results.md (an hour)"
@@ -110,6 +112,14 @@ bench-precisions: build models
 bench-attention: build
 	scripts/deps.sh peers
 	build/venv/bin/python bench/attention.py build/release/hone --record
+
+bench-cuda: build
+	cmake --build --preset release -j $(jobs) --target test_conformance
+	python3 bench/cuda.py build/release/hone build/release/tests/test_conformance --markdown build/bench-cuda.md
+
+cuda-bundle: build
+	cmake --build --preset release -j $(jobs) --target test_conformance
+	scripts/cuda_bundle.sh build/release
 
 bench-search: build
 	scripts/deps.sh peers
