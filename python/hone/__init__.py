@@ -31,6 +31,7 @@ from hone._hone import (
     list_ops,
     list_passes,
     op_info,
+    set_log_sink,
     set_process_memory_limit,
 )
 from hone._outputs import Outputs
@@ -66,6 +67,7 @@ __all__ = [
     "op_info",
     "run_passes",
     "save",
+    "set_log_sink",
     "set_process_memory_limit",
     "typing",
     *_results.__all__,

@@ -1,6 +1,6 @@
 """The library hone. Import `hone`, which has all of this."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, overload
 
 import hone._outputs
@@ -1186,6 +1186,11 @@ class Graph:
         add_node() in short: one result as a Value, several as a tuple of them.
         """
 
+    def set_insertion_point(self, before: Node | None) -> None:
+        """
+        Nodes that are added from now on stand before that one; None: at the end.
+        """
+
     def add_output(self, value: Value, label: str) -> None:
         """What a run gives, by its name for callers."""
 
@@ -1571,6 +1576,11 @@ def _quantize(value: Model, options: dict[str, Any], progress: object | None, wa
 def _train(value: Model, options: dict[str, Any], progress: object | None, warning: object | None) -> TrainResult: ...
 
 __version__: str
+
+def set_log_sink(function: Callable[[bool, str], object] | None) -> None:
+    """
+    Where messages go that belong to no task, whether each is a warning and its text: a cache that cannot be written, say. None, as at first, drops them.
+    """
 
 def set_process_memory_limit(bytes: int) -> None:
     """

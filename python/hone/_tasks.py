@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from hone import _hone
 from hone._hone import BenchResult, EvaluateResult, QuantizeResult, TrainResult, Graph, Model, Session
-from hone._task import Progress, Told, made, run_task
+from hone._task import Data, Progress, Told, made, run_task
 
 __all__ = ["compile", "bench", "evaluate", "quantize", "train"]
 
@@ -82,7 +82,7 @@ def bench(
     trust_code: bool = False,
     compute: str | None = None,
     input: str | Sequence[str] = (),
-    data: str | None = None,
+    data: Data = None,
     metric: str | Sequence[str] = (),
     data_batch: int = 16,
     cmd_seconds: float = 600,
@@ -196,7 +196,7 @@ def bench(
 
 def evaluate(
     models: Model | Sequence[Model],
-    data: str | None = None,
+    data: Data = None,
     *,
     metric: str | Sequence[str] = (),
     batch: int = 16,
@@ -333,7 +333,7 @@ def quantize(
     rotate_hadamard: bool = False,
     alpha: float = 0.5,
     on_nonfinite: str = "error",
-    calib: str | None = None,
+    calib: Data = None,
     calib_batch: int = 16,
     compute: str | None = None,
     progress: Progress = None,
@@ -377,7 +377,7 @@ def quantize(
 
 def train(
     model: Model,
-    data: str | None = None,
+    data: Data = None,
     *,
     folder: str | None = None,
     resume: bool = False,

@@ -79,7 +79,7 @@ const ExchangeApi* exchange_of(nb::handle array) {
   while (header && header->version.major != DLPACK_MAJOR_VERSION) header = header->prev_api;
   if (!header) return nullptr;
   known_type = type, known = reinterpret_cast<const ExchangeApi*>(header);
-  Py_INCREF(type);
+  Py_INCREF(reinterpret_cast<PyObject*>(type));
   return known;
 }
 

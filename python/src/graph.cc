@@ -334,6 +334,14 @@ void bind_graph(nb::module_& m) {
            nb::sig("def op(self, op: str, /, *operands: Value | None, **attributes: object) -> Any"),
            "add_node() in short: one result as a Value, several as a tuple of them.")
       .def(
+          "set_insertion_point",
+          [](Self g, const std::optional<Node>& before) {
+            if (before && !before->graph.is(g)) throw Error("set_insertion_point(): the node is of another graph");
+            graph_of(g).set_insertion_point(before ? before->id : kAbsent);
+          },
+          nb::arg("before").none(), nb::sig("def set_insertion_point(self, before: Node | None) -> None"),
+          "Nodes that are added from now on stand before that one; None: at the end.")
+      .def(
           "add_output",
           [](Self g, const Value& value, const std::string& label) { graph_of(g).add_output(id_in(g, value), label); },
           nb::arg("value"), nb::arg("label"), "What a run gives, by its name for callers.")

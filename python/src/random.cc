@@ -1,5 +1,5 @@
-// LLVM takes random numbers from arc4random(), which glibc has from 2.36 on. The module's own, which nobody else sees, lets
-// wheels run on systems with glibc 2.35.
+// LLVM takes random numbers from arc4random(), which glibc has from 2.36 on. The module's own, which nobody else sees,
+// lets wheels run on systems with glibc 2.35.
 #include <sys/random.h>
 
 #include <cstdint>

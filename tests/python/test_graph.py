@@ -104,6 +104,16 @@ class Changing(unittest.TestCase):
         hidden, head = (np.asarray(c.tensor) for c in graph.constants)
         np.testing.assert_allclose(hone.compile(graph)(x).y, x @ hidden.T @ head.T, rtol=1e-4, atol=1e-3)
 
+    def test_nodes_are_put_before_another(self):
+        graph = two_layers()
+        relu = graph.nodes[1]
+        graph.set_insertion_point(relu)
+        relu.set_operand(0, graph.op("neg", relu.operands[0]))
+        graph.set_insertion_point(None)
+        self.assertEqual([node.op for node in graph.nodes], ["linear", "neg", "relu", "linear"])
+        with self.assertRaisesRegex(hone.Error, "another graph"):
+            graph.set_insertion_point(two_layers().nodes[0])
+
     def test_outputs_keep_their_order(self):
         graph = two_layers()
         y, x = graph.outputs["y"], graph.inputs[0]

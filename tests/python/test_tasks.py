@@ -9,18 +9,6 @@ import numpy as np
 from networks import two_layers
 
 
-def table(folder: str) -> str:
-    """Rows of two numbers whose sum is a class: a file of comma-separated values."""
-    rng = np.random.default_rng(5)
-    path = os.path.join(folder, "rows.csv")
-    with open(path, "w") as file:
-        file.write("text,label\n")
-        for _ in range(60):
-            word = ("good", "bad")[rng.integers(2)]
-            file.write(f"a {word} thing,{word}\n")
-    return path
-
-
 class Quantizing(unittest.TestCase):
     def test_a_model_and_what_became_of_each_tensor(self):
         model = hone.Model(two_layers())
@@ -41,6 +29,19 @@ class Quantizing(unittest.TestCase):
         plain = result.to_dict()
         self.assertEqual(plain["tensors"][0]["after"], "int4.g32")
         self.assertIs(plain["tensors"][0]["name"].__class__, str)
+
+    def test_calibration_data_are_arrays_by_the_names_of_inputs(self):
+        model = hone.Model(two_layers())
+        x = np.random.default_rng(1).standard_normal((32, 64), dtype=np.float32)
+        asked = {"method": "gptq"}
+        with self.assertRaisesRegex(hone.Error, "calib"):
+            hone.quantize(model, "int4.g32", **asked)
+        better = hone.quantize(model, "int4.g32", calib={"x": x}, **asked).model
+        plain = hone.quantize(model, "int4.g32").model
+        errors = [float(np.abs(m(x).y - model(x).y).mean()) for m in (better, plain)]
+        self.assertLess(errors[0], errors[1])
+        with self.assertRaises(hone.Error):
+            hone.quantize(model, "int4.g32", calib={"z": x}, **asked)
 
     def test_progress_and_warnings_are_told(self):
         said = []
@@ -108,15 +109,31 @@ class Measuring(unittest.TestCase):
 
 
 class Training(unittest.TestCase):
-    def test_what_is_missing_is_said(self):
+    @classmethod
+    def setUpClass(cls):
+        rng = np.random.default_rng(5)
+        x = rng.standard_normal((120, 64), dtype=np.float32)
+        cls.data = {"x": x, "label": (x[:, 0] > 0).astype(np.int64)}
+
+    def test_a_model_learns_arrays_and_is_judged_on_them(self):
+        model = hone.Model(two_layers())
+        before = hone.evaluate(model, self.data, metric="accuracy").models[0].figures[0]
         with tempfile.TemporaryDirectory() as folder:
-            path = table(folder)
-            with self.assertRaises(hone.Error):
-                hone.train(hone.Model(two_layers()), path, folder=folder)
-            with self.assertRaises(hone.Error):
-                hone.evaluate(hone.Model(two_layers()), path)
-            with self.assertRaisesRegex(hone.Error, "nowhere"):
-                hone.evaluate(hone.Model(two_layers()), os.path.join(folder, "nowhere.csv"))
+            result = hone.train(model, self.data, epochs=8, folder=folder, head="replace", rate=0.01)
+        self.assertGreater(result.steps, 8)
+        self.assertTrue(all(entry.values for entry in result.history))
+        after = hone.evaluate([model, result.model], self.data, metric="accuracy").models[1].figures[0]
+        self.assertEqual((after.name, after.samples), ("accuracy", 120))
+        self.assertGreater(after.value, max(before.value, 0.8))
+
+    def test_what_is_missing_is_said(self):
+        model = hone.Model(two_layers())
+        with self.assertRaises(hone.Error):
+            hone.train(model, {"x": self.data["x"]})
+        with self.assertRaisesRegex(hone.Error, "nowhere"):
+            hone.evaluate(model, "nowhere.csv")
+        with self.assertRaisesRegex(hone.Error, "data"):
+            hone.evaluate(model)
 
 
 if __name__ == "__main__":

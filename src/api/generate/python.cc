@@ -29,7 +29,8 @@ struct Keyword {
 // How an option is written in a signature. What is empty in C++ is None here: not given.
 Keyword keyword_of(const OptionMember& member) {
   const std::string& type = member.type;
-  std::string initial = member.initial.empty() ? "" : member.initial.substr(3);  // behind " = "
+  if (member.option == "data" || member.option == "calib") return {"Data", "None"};  // a file, or arrays
+  std::string initial = member.initial.empty() ? "" : member.initial.substr(3);      // behind " = "
   if (type.starts_with("std::vector")) return {"str | Sequence[str]", "()"};
   if (type == "bool") return {"bool", initial == "true" ? "True" : "False"};
   const std::string name = type.find("string") != std::string::npos   ? "str"
@@ -149,7 +150,7 @@ std::string python_tasks(const std::vector<TaskFunction>& tasks, const std::vect
   std::string text = fmt::format("\"\"\"Tasks on models. {}\"\"\"\n\n", kWritten);
   text += "from collections.abc import Sequence\n\nfrom hone import _hone\n";
   text += fmt::format("from hone._hone import {}Graph, Model, Session\n", names);
-  text += "from hone._task import Progress, Told, made, run_task\n\n";
+  text += "from hone._task import Data, Progress, Told, made, run_task\n\n";
   text += "__all__ = [\"compile\"";
   for (const TaskFunction& task : tasks) text += fmt::format(", \"{}\"", task.name);
   text += "]\n\n\n";
