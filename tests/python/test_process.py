@@ -4,7 +4,7 @@ import subprocess
 import unittest
 
 import hone._hone
-from networks import python
+from networks import python, two_layers
 
 
 class Process(unittest.TestCase):
@@ -38,6 +38,32 @@ assert 'numpy' not in sys.modules
         self.assertIn("leaked 1 instances", python(leak).stderr)
         used = "import copy, hone; t = hone.Tensor([1.0]); g = hone.Graph(); v = g.add_input('x', 'f32[1]'); n = g.op('relu', v).node"
         self.assertEqual(python(used).stderr, "")
+
+    def test_messages_go_to_a_sink(self):
+        said: list[tuple[bool, str]] = []
+        hone.set_log_sink(lambda is_warning, text: said.append((is_warning, text)))
+        try:
+            hone.compile(two_layers(), device="auto")
+            told = list(said)
+        finally:
+            hone.set_log_sink(None)
+        self.assertEqual({is_warning for is_warning, _ in told}, {False})
+        self.assertTrue(any("auto is cpu" in text for _, text in told), told)
+        hone.compile(two_layers(), device="auto")
+        self.assertEqual(said, told)
+
+    def test_a_sink_that_raises_ends_nothing(self):
+        program = """
+import hone
+from networks import two_layers
+hone.set_log_sink(lambda is_warning, text: 1 / 0)
+hone.compile(two_layers(), device="auto")
+print("went on")
+"""
+        done = python(program)
+        self.assertEqual((done.returncode, done.stdout), (0, "went on\n"))
+        self.assertIn("ZeroDivisionError", done.stderr)
+        self.assertNotIn("leaked", done.stderr)
 
     def test_errors_are_classes_of_the_package(self):
         self.assertTrue(issubclass(hone.Error, ValueError))
