@@ -1,4 +1,4 @@
-#include "jobs/bench_view.h"
+#include "views/bench.h"
 
 #include <chrono>
 #include <cstdio>

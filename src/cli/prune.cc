@@ -8,26 +8,17 @@
 namespace hone {
 namespace {
 
-struct PruneVerb : ModelFlags, PruneOptions, PruneSchedule, RunFlags, OutputFlags, ResultFlags {
-  std::string data, train_config, store = "whole";
-  int64_t rows_at_once = 16;
+struct PruneVerb : ModelFlags, PruneFlags, OutputFlags, ResultFlags {
   std::optional<double> seconds;
   static std::span<const OptionField<PruneVerb>> fields();
 };
 
-constexpr OptionField<PruneVerb> kOwn[] = {
-    flag("data",
-         "What scores, and training, learn from: texts, arrays or a data set; for snip and movement with labels",
-         &PruneVerb::data, {.file = OptionFile::reads}),
-    flag("batch", "Samples of it that run at once", &PruneVerb::rows_at_once, {.least = 1, .most = int64_t{1} << 20}),
-    flag("train-config", "TOML file with the keys of hone train: trains what is left, after each stage; zeros stay",
-         &PruneVerb::train_config, {.file = OptionFile::reads}),
-    flag("store", "whole, or sparse: a bitmap and the values that are left, where that is smaller", &PruneVerb::store),
+constexpr OptionField<PruneVerb> kSeconds[] = {
     flag("seconds", "Measure the original and what is written beside each other for so long (default: not)",
          &PruneVerb::seconds, {.least = kLeastSeconds, .most = kMostSeconds})};
 
 std::span<const OptionField<PruneVerb>> PruneVerb::fields() {
-  static const auto all = joined_fields<PruneVerb>(ModelFlags::fields(), prune_fields(), prune_schedule_fields(), kOwn,
+  static const auto all = joined_fields<PruneVerb>(ModelFlags::fields(), PruneFlags::own_fields(), kSeconds,
                                                    OutputFlags::fields(), RunFlags::fields(), ResultFlags::fields());
   return all;
 }
@@ -40,9 +31,7 @@ std::string methods_text() {
 
 int run(PruneVerb& verb) {
   files_of(verb).check();
-  PruneModelOptions options{.prune = verb, .schedule = verb};
-  options.data = {verb.data, verb.rows_at_once, verb.session_options()};
-  options.train_config = verb.train_config, options.store = verb.store;
+  const PruneModelOptions options = verb.typed();
   const Model model = verb.load();
   check_storage(options, verb.output);
   const TaskContext context{.progress = terminal_progress()};

@@ -9,7 +9,6 @@
 #include "exporters/carried_files.h"
 #include "exporters/exporter.h"
 #include "jobs/load_model.h"
-#include "report/record.h"
 
 namespace hone {
 
@@ -33,13 +32,6 @@ SavedModel save_model(const std::string& path, const Graph& graph, const Model& 
 // The same file without opening it again: for one that is measured and thrown away. Returns its size.
 int64_t write_scratch_model(const std::string& path, const Graph& graph,
                             const std::map<std::string, std::string>& files);
-
-// "out.safetensors: 24.1 MB, 26.5 % of model's 90.9 MB (whole files, …)". What the original's files besides the
-// weights hold counts where the written file holds it too.
-std::string size_finding(const std::string& path, const SavedModel& saved, const Model& source);
-
-// Adds the check and the notes to the record's findings.
-void add_check(Record& record, const std::string& path, const SavedModel& saved);
 
 SavedModel save_as_artefact(const std::string& path, const Graph& graph,
                             const std::map<std::string, std::string>& files);

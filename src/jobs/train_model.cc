@@ -24,9 +24,9 @@
 #include "measure/memory.h"
 #include "ops/calls/fake_quant.h"
 #include "passes/pipelines.h"
-#include "train/adapters.h"
 #include "train/head.h"
 #include "train/initialise.h"
+#include "train/lora.h"
 #include "train/norm_statistics.h"
 #include "train/rounded_training.h"
 

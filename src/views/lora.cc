@@ -1,4 +1,4 @@
-#include "views/adapters.h"
+#include "views/lora.h"
 
 #include <cmath>
 
@@ -7,6 +7,7 @@
 #include "base/hash.h"
 #include "base/text.h"
 #include "measure/environment.h"
+#include "views/saved_model.h"
 
 namespace hone {
 namespace {

@@ -1,9 +1,9 @@
-// The records of jobs/adapters.h.
+// The records of jobs/lora.h.
 #pragma once
 
 #include <string>
 
-#include "jobs/adapters.h"
+#include "jobs/lora.h"
 #include "jobs/save_model.h"
 #include "report/record.h"
 

@@ -1,9 +1,9 @@
-#include "jobs/lab_protocol_view.h"
+#include "views/lab_protocol.h"
 
 #include <fmt/format.h>
 
-#include "jobs/bench_view.h"
 #include "measure/claim.h"
+#include "views/bench.h"
 
 namespace hone {
 namespace {

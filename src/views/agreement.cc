@@ -1,4 +1,4 @@
-#include "jobs/agreement_view.h"
+#include "views/agreement.h"
 
 #include <fmt/format.h>
 

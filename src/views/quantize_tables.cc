@@ -1,4 +1,4 @@
-#include "jobs/quantize_tables.h"
+#include "views/quantize_tables.h"
 
 #include <algorithm>
 #include <cmath>

@@ -1,14 +1,14 @@
-#include "jobs/bench_view.h"
+#include "views/bench.h"
 
 #include <fmt/format.h>
 
 #include <span>
 
-#include "jobs/evaluation_view.h"
-#include "jobs/lab_protocol_view.h"
 #include "jobs/placements.h"
-#include "jobs/probe_rounds_view.h"
-#include "jobs/run_view.h"
+#include "views/conditions.h"
+#include "views/evaluation.h"
+#include "views/lab_protocol.h"
+#include "views/probe_rounds.h"
 
 namespace hone {
 namespace {

@@ -1,4 +1,4 @@
-#include "jobs/run_view.h"
+#include "views/conditions.h"
 
 #include <fmt/format.h>
 

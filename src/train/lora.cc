@@ -1,4 +1,4 @@
-#include "train/adapters.h"
+#include "train/lora.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>

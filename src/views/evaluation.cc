@@ -1,11 +1,11 @@
-#include "jobs/evaluation_view.h"
+#include "views/evaluation.h"
 
 #include <fmt/ranges.h>
 
 #include <algorithm>
 
-#include "jobs/agreement_view.h"
-#include "jobs/run_view.h"
+#include "views/agreement.h"
+#include "views/conditions.h"
 
 namespace hone {
 namespace {

@@ -1,6 +1,6 @@
 // hone lora and hone train --lora: adapters trained alone, fused, written for PEFT and read back, and refused where
 // they do not fit.
-#include "jobs/adapters.h"
+#include "jobs/lora.h"
 
 #include <cmath>
 
@@ -15,10 +15,10 @@
 #include "tests/jobs/file_training.h"
 #include "tests/jobs/jobs_fixture.h"
 #include "tests/support/error_of.h"
-#include "train/adapters.h"
 #include "train/loop/trainer.h"
+#include "train/lora.h"
 #include "train/registry.h"
-#include "views/adapters.h"
+#include "views/lora.h"
 
 namespace hone {
 namespace {

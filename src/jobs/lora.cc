@@ -1,4 +1,4 @@
-#include "jobs/adapters.h"
+#include "jobs/lora.h"
 
 #include <algorithm>
 #include <cmath>
@@ -18,7 +18,7 @@
 #include "ops/conv_weights.h"
 #include "passes/layer.h"
 #include "passes/pipelines.h"
-#include "train/adapters.h"
+#include "train/lora.h"
 #include "train/training_form.h"
 
 namespace hone {

@@ -1,4 +1,4 @@
-#include "jobs/probe_rounds_view.h"
+#include "views/probe_rounds.h"
 
 #include <cmath>
 

@@ -1,4 +1,4 @@
-#include "jobs/how_trained.h"
+#include "views/how_trained.h"
 
 #include <fmt/format.h>
 
@@ -15,10 +15,9 @@ Cell metric_cell(const Validation& validation) {
   return number(validation.metric);
 }
 
-std::string how_trained(const TrainedModel& trained) {
-  const TrainingOutcome& outcome = trained.outcome;
-  std::string text = fmt::format("trained on {} rows of {} for {} steps in {:.1f} s", trained.data_rows, trained.data,
-                                 outcome.steps, outcome.seconds);
+std::string how_trained(const TrainingOutcome& outcome, int64_t rows, const std::string& data) {
+  std::string text =
+      fmt::format("trained on {} rows of {} for {} steps in {:.1f} s", rows, data, outcome.steps, outcome.seconds);
   if (outcome.best)
     text += fmt::format("; {} {} on {} validation samples, with the weights of step {}", outcome.metric.title(),
                         cell_text(metric_cell(*outcome.best), style_of(outcome.metric)),
