@@ -34,8 +34,10 @@ SavedModel save_model(const std::string& path, const Graph& graph, const Model& 
 int64_t write_scratch_model(const std::string& path, const Graph& graph,
                             const std::map<std::string, std::string>& files);
 
-// "out.safetensors: 24.1 MB, 26.5 % of model's 90.9 MB (whole files, …)". What the original's files besides the
-// weights hold counts where the written file holds it too.
+// Of the source's files: its weights, and what lies beside them that a file written as `path` holds too.
+int64_t original_bytes(const std::string& path, const Model& source);
+
+// "out.safetensors: 24.1 MB, 26.5 % of model's 90.9 MB (whole files, …)".
 std::string size_finding(const std::string& path, const SavedModel& saved, const Model& source);
 
 // Adds the check and the notes to the record's findings.
