@@ -3,7 +3,7 @@ jobs ?= $(shell nproc)
 FUZZ_SECONDS ?= 60
 sources = $(shell git ls-files 'python/src/*.h' 'python/src/*.cc' 'include/*.h' 'src/*.h' 'src/*.cc' 'tests/*.h' 'tests/*.cc' 'bench/*.h' 'bench/*.cc' 'examples/*.h' 'examples/*.cc' 'examples/*.c')
 
-.PHONY: help deps build test test-full fuzz demo models bench bench-peers bench-ocr bench-ptq bench-exports bench-train bench-train-parity bench-attention bench-precisions bench-cuda cuda-bundle bench-search bench-questions train train-full docs format lint clean
+.PHONY: help deps build test test-full fuzz demo models bench bench-peers bench-ocr bench-ptq bench-exports bench-train bench-train-parity bench-attention bench-precisions bench-cuda cuda-bundle bench-search bench-questions bench-ship train train-full docs format lint clean
 
 help:
 	@echo "make build        build/release/hone"
@@ -25,6 +25,7 @@ help:
 	@echo "make bench-precisions ResNet-18, MiniLM and BERT-base in f32, bf16 and int8 beside other systems, into bench/results.md (15 minutes)"
 	@echo "make bench-search studies beside Optuna: what they cost, on a server too, and what samplers find, into bench/results.md (20 minutes)"
 	@echo "make bench-questions what searches of examples/searches answer, and formats by layer beside hone allocate, into bench/results.md (an hour)"
+	@echo "make bench-ship   hone ship beside the one-command flows of ONNX Runtime and NNCF, into bench/results.md (15 minutes a model)"
 	@echo "make train        models trained with hone, on text, on images beside PyTorch, and step by step beside PyTorch, then made smaller in each way, into bench/results.md (50 minutes)"
 	@echo "make train-full   beside that training with more epochs, and on a folder in the layout of aclImdb"
 	@echo "make docs         docs/cli.md from the tables of options"
@@ -113,6 +114,11 @@ bench-search: build
 	build/venv/bin/python bench/peers/optuna_interop.py build/release/bench/study_worker
 	build/venv/bin/python bench/search.py build/release/bench/bench_search --record
 	build/venv/bin/python bench/search_quality.py build/release/bench/bench_search --record
+
+bench-ship: build models
+	scripts/deps.sh peers
+	test -e build/models/fashion-cnn/cnn.onnx || build/venv/bin/python bench/peers/train_cnn.py build/models/fashion-cnn
+	build/venv/bin/python bench/peers/ship.py build/release/hone --record
 
 bench-questions: build models
 	cmake --build --preset release -j $(jobs) --target debian_tsv
