@@ -3,7 +3,7 @@ jobs ?= $(shell nproc)
 FUZZ_SECONDS ?= 60
 sources = $(shell git ls-files 'include/*.h' 'src/*.h' 'src/*.cc' 'tests/*.h' 'tests/*.cc' 'bench/*.h' 'bench/*.cc' 'examples/*.h' 'examples/*.cc' 'examples/*.c')
 
-.PHONY: help deps build test test-full fuzz demo models bench bench-peers bench-ocr bench-ptq bench-exports bench-train bench-train-parity bench-attention bench-precisions bench-search bench-questions train train-full docs format lint clean
+.PHONY: help deps build test test-full fuzz demo models bench bench-peers bench-ocr bench-ptq bench-exports bench-train bench-train-parity bench-attention bench-precisions bench-search bench-questions train train-full labs docs format lint clean
 
 help:
 	@echo "make build        build/release/hone"
@@ -22,9 +22,10 @@ help:
 	@echo "make bench-attention attention beside PyTorch, ONNX Runtime and OpenVINO, into bench/results.md (5 minutes)"
 	@echo "make bench-precisions ResNet-18, MiniLM and BERT-base in f32, bf16 and int8 beside other systems, into bench/results.md (15 minutes)"
 	@echo "make bench-search studies beside Optuna: what they cost, on a server too, and what samplers find, into bench/results.md (20 minutes)"
-	@echo "make bench-questions what searches of examples/searches answer, and formats by layer beside hone allocate, into bench/results.md (an hour)"
+	@echo "make bench-questions what searches of the labs and of examples/searches answer, and formats by layer beside hone allocate, into bench/results.md (an hour)"
 	@echo "make train        models trained with hone, on text, on images beside PyTorch, and step by step beside PyTorch, then made smaller in each way, into bench/results.md (50 minutes)"
 	@echo "make train-full   beside that training with more epochs, and on a folder in the layout of aclImdb"
+	@echo "make labs         the labs of the course: reports, figures and tables under build/labs (20 minutes each)"
 	@echo "make docs         docs/cli.md from the tables of options"
 	@echo "make format lint  clang-format in place; clang-format and clang-tidy as checks"
 	@echo "make clean        remove the build folders; downloads stay"
@@ -45,6 +46,10 @@ test-full: test
 	set -e; for preset in asan-ubsan tsan; do cmake --preset $$preset; cmake --build --preset $$preset -j $(jobs); done
 	GTEST_BRIEF=1 ctest --test-dir build/asan-ubsan --output-on-failure -j $(jobs) -LE guard
 	GTEST_BRIEF=1 ctest --test-dir build/tsan --output-on-failure -j $(jobs) -L threads
+
+labs: build
+	scripts/deps.sh labs
+	set -e; for lab in 0 1 2 3; do build/release/hone lab $$lab -o build/labs/lab-$$lab; done
 
 docs: build
 	build/release/hone help --as markdown > docs/cli.md.new
@@ -106,7 +111,8 @@ bench-search: build
 
 bench-questions: build models
 	cmake --build --preset release -j $(jobs) --target debian_tsv
-	examples/searches/train.sh build/release/hone
+	scripts/deps.sh labs
+	examples/labs/lab3/train.sh build/release/hone
 	apt-cache dumpavail > build/searches/packages.txt
 	build/release/examples/demo/debian_tsv build/searches/packages.txt build/searches/debian.tsv
 	python3 bench/questions.py build/release/hone --record

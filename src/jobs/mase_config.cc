@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "base/error.h"
+#include "base/shell.h"
 #include "io/mase/config.h"
 #include "io/mase/layers.h"
 #include "io/mase/rules.h"
@@ -25,10 +26,9 @@ void note_other(const MaseConfig& config, const std::string& pass, std::vector<s
   const std::string other = pass == "quantize" ? "prune" : "quantize";
   const auto place = [&](const std::string& name) { return std::ranges::find(config.order, name); };
   if (place(other) == config.order.end()) return;
-  notes.push_back(
-      fmt::format("passes.{} is not done here: hone {} MODEL --mase-config {} -o FILE, {} this, as the "
-                  "file has it",
-                  other, other, config.path, place(other) < place(pass) ? "before" : "after"));
+  const std::string words[] = {"hone", other, "MODEL", "--mase-config", config.path, "-o", "FILE"};
+  notes.push_back(fmt::format("passes.{} is not done here: {}, {} this, as the file has it", other, shell_line(words),
+                              place(other) < place(pass) ? "before" : "after"));
 }
 
 std::string escaped(const std::string& name) {

@@ -1,11 +1,11 @@
 #!/bin/sh
 # Makes build/searches/fashion.safetensors, the trained network of precision.toml, formats.toml and lambda.toml:
-#   examples/searches/train.sh build/release/hone
+#   examples/labs/lab3/train.sh build/release/hone
 # A second argument names other data than the Debian package dataset-fashion-mnist brings.
 set -e
 hone=${1:-hone}
 data=${2:-/usr/share/datasets/fashion-mnist}
-out=$(dirname "$0")/../../build/searches
+out=$(dirname "$0")/../../../build/searches
 mkdir -p "$out"
 "$hone" build convnet --set "widths=[8,16,32]" --set num_channels=1 --set image_size=28 -o "$out/new.safetensors"
 "$hone" train "$out/new.safetensors" --data "$data" --validation-fraction 0.05 --epochs 1 \
