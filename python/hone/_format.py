@@ -50,11 +50,11 @@ class Format:
         where its text names none. `dtype` is f32, and bf16 of `compat=mase-cuda`: values and arguments are those of
         mase_cuda's dequantize1d(codes, scales, group_size).
         """
-        if not (isinstance(codes, Tensor) and codes.is_packed):
+        if isinstance(codes, Tensor) and (codes.is_packed or self._info.is_plain):
+            packed = codes
+        else:
             text = self.text if group_size is None else _with_group(self.text, group_size)
             packed = _hone._packed_of_planes(text, list(shape or _shape(codes)), codes, scales, zero_points, global_)
-        else:
-            packed = codes
         values = _hone._unpack(packed)
         dtype = dtype or ("bf16" if "compat=mase-cuda" in packed.format else "f32")
         return _hone._array_like(values if dtype == "f32" else values.to(dtype), codes)

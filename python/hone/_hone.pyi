@@ -1,6 +1,6 @@
 """The library hone. Import `hone`, which has all of this."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, overload
 
 import hone._outputs
@@ -91,6 +91,272 @@ class Tensor:
     def __copy__(self) -> Tensor: ...
 
     def __deepcopy__(self, memo: object) -> Tensor: ...
+
+class SpeedComparison:
+    """One model beside the first."""
+
+    __match_args__: tuple[str, ...]
+
+    def __repr__(self) -> str: ...
+
+    def _repr_html_(self) -> str:
+        """What notebooks show: a table."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """
+        The attributes by name; those that are results are dicts, too. Models stay models.
+        """
+
+    @property
+    def ratio(self) -> float:
+        """the first model's time by its own: above 1 it takes less"""
+
+    @property
+    def ci95(self) -> Interval:
+        """of the ratio"""
+
+    @property
+    def cosine(self) -> float:
+        """of its first output with the first model's"""
+
+    @property
+    def may_claim(self) -> bool:
+        """the two compute the same, so that speeds may be compared at all"""
+
+    @property
+    def verdict(self) -> str:
+        """what may be said, in words"""
+
+class TimedModel:
+    """The times of one model. Nanoseconds are of one run."""
+
+    __match_args__: tuple[str, ...]
+
+    def __repr__(self) -> str: ...
+
+    def _repr_html_(self) -> str:
+        """What notebooks show: a table."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """
+        The attributes by name; those that are results are dicts, too. Models stay models.
+        """
+
+    @property
+    def name(self) -> str:
+        """of the files of its weights"""
+
+    @property
+    def sha256(self) -> str:
+        """of the files of its weights"""
+
+    @property
+    def file_bytes(self) -> int: ...
+
+    @property
+    def weight_bytes(self) -> int: ...
+
+    @property
+    def arena_bytes(self) -> int: ...
+
+    @property
+    def batch(self) -> int: ...
+
+    @property
+    def median_ns(self) -> float: ...
+
+    @property
+    def min_ns(self) -> float: ...
+
+    @property
+    def p90_ns(self) -> float: ...
+
+    @property
+    def p99_ns(self) -> float: ...
+
+    @property
+    def median_ci95_ns(self) -> Interval: ...
+
+    @property
+    def samples_ns(self) -> list[float]:
+        """in the order of rounds, which all models share"""
+
+    @property
+    def comparison(self) -> SpeedComparison | None:
+        """with the first model; of itself none"""
+
+class BenchResult:
+    """Several models, timed in turn."""
+
+    __match_args__: tuple[str, ...]
+
+    def __repr__(self) -> str: ...
+
+    def _repr_html_(self) -> str:
+        """What notebooks show: a table."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """
+        The attributes by name; those that are results are dicts, too. Models stay models.
+        """
+
+    @property
+    def models(self) -> list[TimedModel]: ...
+
+    @property
+    def evaluation(self) -> EvaluateResult | None:
+        """where there are data"""
+
+    @property
+    def notes(self) -> list[str]:
+        """what one should know, in sentences"""
+
+class Interval:
+    """From its low to its high end, at 95 % confidence."""
+
+    __match_args__: tuple[str, ...]
+
+    def __repr__(self) -> str: ...
+
+    def _repr_html_(self) -> str:
+        """What notebooks show: a table."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """
+        The attributes by name; those that are results are dicts, too. Models stay models.
+        """
+
+    @property
+    def low(self) -> float: ...
+
+    @property
+    def high(self) -> float: ...
+
+class Figure:
+    """One metric of one model."""
+
+    __match_args__: tuple[str, ...]
+
+    def __repr__(self) -> str: ...
+
+    def _repr_html_(self) -> str:
+        """What notebooks show: a table."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """
+        The attributes by name; those that are results are dicts, too. Models stay models.
+        """
+
+    @property
+    def name(self) -> str:
+        """"accuracy\""""
+
+    @property
+    def title(self) -> str:
+        """"accuracy\""""
+
+    @property
+    def value(self) -> float:
+        """a share is from 0 to 1"""
+
+    @property
+    def ci95(self) -> Interval | None:
+        """none: too few samples, or a program's own number"""
+
+    @property
+    def samples(self) -> int:
+        """that it is computed from"""
+
+    @property
+    def is_share(self) -> bool:
+        """people read it in per cent"""
+
+    @property
+    def larger_is_better(self) -> bool:
+        """else smaller is"""
+
+class FigureDifference:
+    """A figure less that of the first model, on the same samples."""
+
+    __match_args__: tuple[str, ...]
+
+    def __repr__(self) -> str: ...
+
+    def _repr_html_(self) -> str:
+        """What notebooks show: a table."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """
+        The attributes by name; those that are results are dicts, too. Models stay models.
+        """
+
+    @property
+    def value(self) -> float: ...
+
+    @property
+    def ci95(self) -> Interval | None: ...
+
+class EvaluatedModel:
+    """What the answers of one model are worth."""
+
+    __match_args__: tuple[str, ...]
+
+    def __repr__(self) -> str: ...
+
+    def _repr_html_(self) -> str:
+        """What notebooks show: a table."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """
+        The attributes by name; those that are results are dicts, too. Models stay models.
+        """
+
+    @property
+    def name(self) -> str:
+        """of the files of its weights"""
+
+    @property
+    def sha256(self) -> str:
+        """of the files of its weights"""
+
+    @property
+    def file_bytes(self) -> int: ...
+
+    @property
+    def figures(self) -> list[Figure]: ...
+
+    @property
+    def differences(self) -> list[FigureDifference]:
+        """by figure; of the first model none"""
+
+class EvaluateResult:
+    """Several models on the same rows."""
+
+    __match_args__: tuple[str, ...]
+
+    def __repr__(self) -> str: ...
+
+    def _repr_html_(self) -> str:
+        """What notebooks show: a table."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """
+        The attributes by name; those that are results are dicts, too. Models stay models.
+        """
+
+    @property
+    def data(self) -> str:
+        """"1,000 rows of test of reviews.csv\""""
+
+    @property
+    def models(self) -> list[EvaluatedModel]: ...
+
+    @property
+    def class_names(self) -> list[str]: ...
+
+    @property
+    def notes(self) -> list[str]:
+        """what one must know of the data, in sentences"""
 
 class FormatFamily:
     """A family of formats."""
@@ -735,6 +1001,123 @@ class DeviceInfo:
     def variants(self) -> str:
         """what may stand behind a colon; empty: nothing"""
 
+class TrainingEntry:
+    """What was written down of a step, or of a validation."""
+
+    __match_args__: tuple[str, ...]
+
+    def __repr__(self) -> str: ...
+
+    def _repr_html_(self) -> str:
+        """What notebooks show: a table."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """
+        The attributes by name; those that are results are dicts, too. Models stay models.
+        """
+
+    @property
+    def step(self) -> int:
+        """how many updates were made"""
+
+    @property
+    def epoch(self) -> float:
+        """how often the data were seen"""
+
+    @property
+    def split(self) -> str:
+        """"train", "validation\""""
+
+    @property
+    def seconds(self) -> float:
+        """of work since training began"""
+
+    @property
+    def values(self) -> dict[str, float]:
+        """loss, rate, accuracy, …"""
+
+class ValidationResult:
+    """Figures on the rows that are kept for validation."""
+
+    __match_args__: tuple[str, ...]
+
+    def __repr__(self) -> str: ...
+
+    def _repr_html_(self) -> str:
+        """What notebooks show: a table."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """
+        The attributes by name; those that are results are dicts, too. Models stay models.
+        """
+
+    @property
+    def step(self) -> int: ...
+
+    @property
+    def loss(self) -> float: ...
+
+    @property
+    def metric(self) -> float: ...
+
+    @property
+    def metric_ci95(self) -> Interval | None:
+        """none: of a validation on the way"""
+
+class TrainResult:
+    """A trained model, and how it came about."""
+
+    __match_args__: tuple[str, ...]
+
+    def __repr__(self) -> str: ...
+
+    def _repr_html_(self) -> str:
+        """What notebooks show: a table."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """
+        The attributes by name; those that are results are dicts, too. Models stay models.
+        """
+
+    @property
+    def model(self) -> Model:
+        """with the best weights of those that were validated, else the last"""
+
+    @property
+    def classes(self) -> list[str]:
+        """their names, where labels have some"""
+
+    @property
+    def trained_elements(self) -> int: ...
+
+    @property
+    def data_rows(self) -> int: ...
+
+    @property
+    def steps(self) -> int: ...
+
+    @property
+    def seconds(self) -> float: ...
+
+    @property
+    def best(self) -> ValidationResult | None:
+        """none: nothing to validate on"""
+
+    @property
+    def last(self) -> ValidationResult | None:
+        """none: nothing to validate on"""
+
+    @property
+    def ended(self) -> str:
+        """why before the last step; empty: it did not"""
+
+    @property
+    def history(self) -> list[TrainingEntry]: ...
+
+    @property
+    def notes(self) -> list[str]:
+        """in sentences"""
+
 def list_formats() -> list[FormatFamily]:
     """All families of number formats, in the order of their names."""
 
@@ -765,7 +1148,7 @@ class Graph:
         """An empty graph."""
 
     @staticmethod
-    def parse(text: str, constants: dict[str, hone.typing.ArrayLike] = {}) -> Graph:
+    def parse(text: str, constants: Mapping[str, hone.typing.ArrayLike] = {}) -> Graph:
         """
         A graph of its text; arrays for constants that the text only names. Error with line and column.
         """
@@ -793,7 +1176,7 @@ class Graph:
         An array, which is read where it lies and must not change; without a label, a literal.
         """
 
-    def add_node(self, op: str, operands: Sequence[Value | None], attributes: dict[str, object] = {}, name: str = '', bodies: list[Graph] = []) -> tuple[Value, ...]:
+    def add_node(self, op: str, operands: Sequence[Value | None], attributes: Mapping[str, object] = {}, name: str = '', bodies: list[Graph] = []) -> tuple[Value, ...]:
         """
         A node of any operation, at the end: its results, whose types the operation's rule gives. Attributes that are None are left out.
         """
@@ -801,6 +1184,11 @@ class Graph:
     def op(self, op: str, /, *operands: Value | None, **attributes: object) -> Any:
         """
         add_node() in short: one result as a Value, several as a tuple of them.
+        """
+
+    def set_insertion_point(self, before: Node | None) -> None:
+        """
+        Nodes that are added from now on stand before that one; None: at the end.
         """
 
     def add_output(self, value: Value, label: str) -> None:
@@ -843,7 +1231,7 @@ class Graph:
     def metadata(self) -> dict[str, str]:
         """Texts that travel with the model; a copy."""
 
-    def set_outputs(self, outputs: dict[str, Value]) -> None:
+    def set_outputs(self, outputs: Mapping[str, Value]) -> None:
         """Other outputs by their labels; updates stay."""
 
     def set_metadata(self, key: str, text: str) -> None:
@@ -1087,10 +1475,7 @@ def info(model: Model, sizes: Mapping[str, int] = {}) -> ModelInfo:
 def list_importers() -> list[ImporterInfo]:
     """What opens files, in the order of their names."""
 
-def load(path: str, format: str = '', inputs: Sequence[str] = []) -> Model:
-    """
-    A Hugging Face folder, an ONNX file, a GGUF file or a file that hone wrote. `format` is the name of an importer; `inputs` are what the graph takes, where the files leave it open.
-    """
+def _load(path: str, format: str, inputs: Sequence[str]) -> Model: ...
 
 class Tokenizer:
     """Texts to the ids of tokens, and back."""
@@ -1135,7 +1520,7 @@ class Session:
     def outputs(self) -> list[Port]:
         """What each run gives."""
 
-    def run(self, inputs: dict[str, hone.typing.ArrayLike], context: Context | None = None, outputs: dict[str, hone.typing.ArrayLike] | None = None) -> hone._outputs.Outputs:
+    def run(self, inputs: Mapping[str, hone.typing.ArrayLike], context: Context | None = None, outputs: Mapping[str, hone.typing.ArrayLike] | None = None) -> hone._outputs.Outputs:
         """
         One run: arrays by name in, arrays of the same library out, none copied. `outputs` are arrays that results are written into. Error that names the input for a missing, unknown or unfitting one.
         """
@@ -1153,7 +1538,7 @@ class Session:
     def parameter(self, name: str) -> Tensor:
         """The value of a parameter."""
 
-    def set_parameters(self, values: dict[str, hone.typing.ArrayLike]) -> None:
+    def set_parameters(self, values: Mapping[str, hone.typing.ArrayLike]) -> None:
         """
         New values by name. Error, and no change, for unknown names and other types.
         """
@@ -1182,9 +1567,20 @@ def _compile(graph: Graph, options: dict[str, Any]) -> Session: ...
 def list_devices() -> list[DeviceInfo]:
     """Devices that this library has, whether they are there or not."""
 
+def _bench(value: Sequence[Model], options: dict[str, Any], progress: object | None, warning: object | None) -> BenchResult: ...
+
+def _evaluate(value: Sequence[Model], options: dict[str, Any], progress: object | None, warning: object | None) -> EvaluateResult: ...
+
 def _quantize(value: Model, options: dict[str, Any], progress: object | None, warning: object | None) -> QuantizeResult: ...
 
+def _train(value: Model, options: dict[str, Any], progress: object | None, warning: object | None) -> TrainResult: ...
+
 __version__: str
+
+def set_log_sink(function: Callable[[bool, str], object] | None) -> None:
+    """
+    Where messages go that belong to no task, whether each is a warning and its text: a cache that cannot be written, say. None, as at first, drops them.
+    """
 
 def set_process_memory_limit(bytes: int) -> None:
     """

@@ -2,7 +2,6 @@
 
 import copyreg
 import os
-import tempfile
 from typing import Any
 
 from hone import _hone
@@ -34,11 +33,13 @@ def _reduce_tensor(tensor: Tensor) -> tuple[Any, ...]:
 
 def _model(content: bytes) -> Model:
     """The file may go: the model keeps what it has mapped."""
-    with tempfile.TemporaryDirectory() as folder:
+    from tempfile import TemporaryDirectory  # loads much, which few need
+
+    with TemporaryDirectory() as folder:
         path = os.path.join(folder, "model.safetensors")
         with open(path, "wb") as file:
             file.write(content)
-        return _hone.load(path)
+        return _hone._load(path, "", [])
 
 
 def _graph(content: bytes) -> Graph:
@@ -46,7 +47,9 @@ def _graph(content: bytes) -> Graph:
 
 
 def _content(model: Model) -> bytes:
-    with tempfile.TemporaryDirectory() as folder:
+    from tempfile import TemporaryDirectory
+
+    with TemporaryDirectory() as folder:
         path = os.path.join(folder, "model.safetensors")
         model.save(path)
         with open(path, "rb") as file:

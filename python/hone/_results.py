@@ -1,6 +1,14 @@
 """What tasks find. Written by generate_api from the headers of include/hone."""
 
 from hone._hone import (
+    SpeedComparison,
+    TimedModel,
+    BenchResult,
+    Interval,
+    Figure,
+    FigureDifference,
+    EvaluatedModel,
+    EvaluateResult,
     FormatFamily,
     FormatInfo,
     EncodeCounts,
@@ -20,9 +28,20 @@ from hone._hone import (
     Port,
     SessionStatistics,
     DeviceInfo,
+    TrainingEntry,
+    ValidationResult,
+    TrainResult,
 )
 
 __all__ = [
+    "SpeedComparison",
+    "TimedModel",
+    "BenchResult",
+    "Interval",
+    "Figure",
+    "FigureDifference",
+    "EvaluatedModel",
+    "EvaluateResult",
     "FormatFamily",
     "FormatInfo",
     "EncodeCounts",
@@ -42,4 +61,7 @@ __all__ = [
     "Port",
     "SessionStatistics",
     "DeviceInfo",
+    "TrainingEntry",
+    "ValidationResult",
+    "TrainResult",
 ]

@@ -1,12 +1,16 @@
 """How functions of tasks, whose keywords are options, call the module."""
 
-from collections.abc import Callable, Sequence
+import os
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import Any, TypeAlias, TypeVar
 
-from hone._hone import Graph, Model
+from hone._hone import Graph, Model, Tensor
+from hone.typing import ArrayLike
 
 Told: TypeAlias = Callable[[str], object] | None
 Progress: TypeAlias = bool | Told
+Data: TypeAlias = str | os.PathLike[str] | Mapping[str, ArrayLike] | None
 Result = TypeVar("Result")
 
 
@@ -21,9 +25,29 @@ def run_task(function: Callable[..., Result], given: dict[str, Any]) -> Result:
     options = dict(given)
     progress, warning = options.pop("progress"), options.pop("warning")
     value = _models(options.pop("models")) if "models" in options else _checked(options.pop("model"), (Model,))
-    if progress is True:
-        return _with_bar(function, value, options, warning)
-    return function(value, options, progress or None, warning)
+    with _files_of_arrays(options):
+        if progress is True:
+            return _with_bar(function, value, options, warning)
+        return function(value, options, progress or None, warning)
+
+
+@contextmanager
+def _files_of_arrays(options: dict[str, Any]) -> Iterator[None]:
+    """Arrays by name that are given where a file may stand, as a file."""
+    arrays = {name: value for name, value in options.items() if isinstance(value, Mapping)}
+    if not arrays:
+        yield
+        return
+    from tempfile import TemporaryDirectory
+
+    import numpy
+
+    with TemporaryDirectory() as folder:
+        for name, named in arrays.items():
+            options[name] = os.path.join(folder, f"{name}.npz")
+            contents: dict[str, Any] = {key: Tensor(array).numpy() for key, array in named.items()}
+            numpy.savez(options[name], allow_pickle=False, **contents)
+        yield
 
 
 def _checked(model: object, types: tuple[type, ...]) -> object:

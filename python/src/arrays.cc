@@ -79,7 +79,7 @@ const ExchangeApi* exchange_of(nb::handle array) {
   while (header && header->version.major != DLPACK_MAJOR_VERSION) header = header->prev_api;
   if (!header) return nullptr;
   known_type = type, known = reinterpret_cast<const ExchangeApi*>(header);
-  Py_INCREF(type);
+  Py_INCREF(reinterpret_cast<PyObject*>(type));
   return known;
 }
 
@@ -182,6 +182,11 @@ ArrayKind kind_of(nb::handle array) {
 Tensor tensor_of(nb::handle array, const std::string& what, std::optional<DType> dtype) {
   Tensor tensor = tensor_as_it_is(array, what);
   return dtype && *dtype != tensor.dtype() ? tensor.converted(*dtype) : tensor;
+}
+
+nb::dict named(nb::handle mapping) {
+  if (PyDict_Check(mapping.ptr())) return nb::borrow<nb::dict>(mapping);
+  return nb::borrow<nb::dict>(nb::handle(reinterpret_cast<PyObject*>(&PyDict_Type))(mapping));
 }
 
 nb::object array_of(Tensor tensor, ArrayKind kind) {

@@ -24,6 +24,9 @@ ArrayKind kind_of(nb::handle array);
 // bool, i64 or f32, or as `dtype` where that is given. `what` begins the texts of errors: "input ids".
 Tensor tensor_of(nb::handle array, const std::string& what, std::optional<DType> dtype = {});
 
+// A mapping of names to arrays, which may be of any class, as a dict.
+nb::dict named(nb::handle mapping);
+
 // The tensor as an array of that library. Types that NumPy does not have need the package ml_dtypes; where that is not
 // installed they, and packed tensors, stay hone's.
 nb::object array_of(Tensor tensor, ArrayKind kind);

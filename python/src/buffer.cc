@@ -180,6 +180,29 @@ PyObject* module_of(const char* name) {
   return module;
 }
 
+// NumPy's element type, or that of ml_dtypes; null: there is none.
+nb::object numpy_dtype(DType dtype) {
+  static std::array<PyObject*, kElementTypes.size()> known{};  // looked up once each
+  const ElementType* type = element_type(dtype);
+  PyObject*& place = known[static_cast<size_t>(type - kElementTypes.data())];
+  if (!place) {
+    static PyObject* const more_types = module_of("ml_dtypes");
+    nb::object name = nb::str(type->name);
+    if (!type->code) name = more_types ? nb::getattr(more_types, type->name, nb::none()) : nb::none();
+    if (name.is_none()) return {};
+    place = nb::module_::import_("numpy").attr("dtype")(name).release().ptr();
+  }
+  return nb::borrow(place);
+}
+
+nb::tuple tuple_of(const std::vector<int64_t>& sizes) {
+  PyObject* tuple = PyTuple_New(static_cast<Py_ssize_t>(sizes.size()));
+  if (!tuple) nb::raise_python_error();
+  for (size_t i = 0; i < sizes.size(); ++i)
+    PyTuple_SetItem(tuple, static_cast<Py_ssize_t>(i), PyLong_FromLongLong(sizes[i]));
+  return nb::steal<nb::tuple>(tuple);
+}
+
 nb::object texts_array(const Tensor& tensor) {
   nb::list texts;
   for (const std::string& text : tensor.strings()) texts.append(nb::str(text.c_str(), text.size()));
@@ -203,17 +226,15 @@ Tensor tensor_of_buffer(nb::handle array, const std::string& what) {
 
 nb::object numpy_array_of(Tensor tensor) {
   if (tensor.dtype() == DType::string) return texts_array(tensor);
-  const ElementType* type = element_type(tensor.dtype());
+  const nb::object element_class = numpy_dtype(tensor.dtype());
+  if (!element_class.is_valid()) return nb::cast(std::move(tensor));
+  static PyObject* const array_class = nb::object(nb::module_::import_("numpy").attr("ndarray")).release().ptr();
   static PyObject* const asarray = nb::object(nb::module_::import_("numpy").attr("asarray")).release().ptr();
-  static PyObject* const more_types = module_of("ml_dtypes");
-  nb::object element_class;
-  if (!type->code) {
-    if (!more_types) return nb::cast(std::move(tensor));
-    element_class = nb::getattr(more_types, type->name, nb::none());
-    if (element_class.is_none()) return nb::cast(std::move(tensor));
-  }
-  nb::object array = nb::handle(asarray)(nb::cast(OwnMemory{std::move(tensor)}));
-  return element_class.is_valid() ? array.attr("view")(element_class) : array;
+  const nb::tuple shape = tuple_of(tensor.shape());
+  const bool is_row_major = tensor.is_row_major();
+  const nb::object memory = nb::cast(OwnMemory{std::move(tensor)});
+  if (is_row_major) return nb::handle(array_class)(shape, element_class, memory);
+  return nb::handle(asarray)(memory).attr("view")(element_class);
 }
 
 PyType_Slot tensor_slots[] = {{Py_bf_getbuffer, reinterpret_cast<void*>(get_tensor)},

@@ -54,9 +54,26 @@ std::shared_ptr<nb::object> shared(const nb::object& function) {
           }};
 }
 
+// The function is called by any thread, which must not wait for whoever sets another one: that lets go of the lock.
+void set_sink(const nb::object& function) {
+  LogSink sink;
+  if (!function.is_none())
+    sink = [owned = shared(function)](bool is_warning, std::string_view text) {
+      const nb::gil_scoped_acquire gil;
+      try {
+        (*owned)(is_warning, text);
+      } catch (nb::python_error& error) {
+        error.discard_as_unraisable("hone.set_log_sink");
+      }
+    };
+  const nb::gil_scoped_release others;
+  set_log_sink(std::move(sink));
+}
+
 // Runs once when the interpreter begins to end: no thread comes back to Python after that, so calls end before.
 void end_calls() {
   process.is_ending = true;
+  set_sink(nb::none());
   while (process.calls > 0) {
     for (Context* context : process.contexts) context->cancel();
     const nb::gil_scoped_release others;
@@ -105,6 +122,11 @@ void bind_process(nb::module_& m) {
   process.main_thread = static_cast<pthread_t>(nb::cast<unsigned long>(main.attr("ident")));
   nb::module_::import_("atexit").attr("register")(nb::cpp_function(end_calls));
   m.attr("__version__") = version();
+  m.def("set_log_sink", set_sink, nb::arg("function").none(),
+        nb::sig("def set_log_sink(function: collections.abc.Callable[[bool, str], object] | None) -> None"),
+        "Where messages go that belong to no task, whether each is a warning and its text: a cache that cannot be "
+        "written, "
+        "say. None, as at first, drops them.");
   m.def(
       "set_process_memory_limit", &set_process_memory_limit, nb::arg("bytes"),
       "A limit on what the whole process may take, in bytes, beside those of sessions; 0: what the machine has free.");

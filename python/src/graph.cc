@@ -89,10 +89,10 @@ std::vector<Graph> graphs_of(const nb::list& given) {
 }
 
 nb::tuple add_node(Self self, const std::string& op, const std::vector<std::optional<Value>>& operands,
-                   const nb::dict& attributes, const std::string& name, const nb::list& bodies) {
+                   const nb::object& attributes, const std::string& name, const nb::list& bodies) {
   std::vector<ValueId> ids;
   for (const std::optional<Value>& operand : operands) ids.push_back(id_in(self, operand));
-  return values_of(self, graph_of(self).add_node(op, ids, attributes_of(attributes), name, graphs_of(bodies)));
+  return values_of(self, graph_of(self).add_node(op, ids, attributes_of(named(attributes)), name, graphs_of(bodies)));
 }
 
 // The short form: one result by itself, several as a tuple.
@@ -131,11 +131,11 @@ nb::list updates(Self self) {
   return all;
 }
 
-void set_outputs(Self self, const nb::dict& given) {
+void set_outputs(Self self, const nb::object& given) {
   std::vector<OutputInfo> all;
   for (const OutputInfo& output : graph_of(self).outputs())
     if (output.updates != kAbsent) all.push_back(output);
-  for (const auto [label, value] : given)
+  for (const auto [label, value] : named(given))
     all.push_back({.value = id_in(self, nb::cast<const Value&>(value)), .label = nb::cast<std::string>(label)});
   graph_of(self).set_outputs(all);
 }
@@ -263,9 +263,9 @@ void bind_node(nb::module_& m) {
       .def("__repr__", [](const Node& node) { return repr(node); });
 }
 
-NamedTensors constants_of(const nb::dict& given) {
+NamedTensors constants_of(const nb::object& given) {
   NamedTensors all;
-  for (const auto [name, array] : given) {
+  for (const auto [name, array] : named(given)) {
     const auto key = nb::cast<std::string>(name);
     all.emplace(key, tensor_of(array, "constant " + key));
   }
@@ -286,11 +286,11 @@ void bind_graph(nb::module_& m) {
   graph.def(nb::init<const std::string&>(), nb::arg("name") = "main", "An empty graph.")
       .def_static(
           "parse",
-          [](const std::string& text, const nb::dict& constants) {
+          [](const std::string& text, const nb::object& constants) {
             return Graph::parse(text, constants_of(constants));
           },
           nb::arg("text"), nb::arg("constants") = nb::dict(),
-          nb::sig("def parse(text: str, constants: dict[str, hone.typing.ArrayLike] = {}) -> Graph"),
+          nb::sig("def parse(text: str, constants: collections.abc.Mapping[str, hone.typing.ArrayLike] = {}) -> Graph"),
           "A graph of its text; arrays for constants that the text only names. Error with line and column.")
       .def("text", &Graph::text, "The graph as text, which parse() reads.")
       .def_prop_ro("name", &Graph::name, "Its name in the text.")
@@ -324,7 +324,8 @@ void bind_graph(nb::module_& m) {
           "An array, which is read where it lies and must not change; without a label, a literal.")
       .def("add_node", add_node, nb::arg("op"), nb::arg("operands"), nb::arg("attributes") = nb::dict(),
            nb::arg("name") = "", nb::arg("bodies") = nb::list(),
-           nb::sig("def add_node(self, op: str, operands: Sequence[Value | None], attributes: dict[str, object] = {}, "
+           nb::sig("def add_node(self, op: str, operands: collections.abc.Sequence[Value | None], attributes: "
+                   "collections.abc.Mapping[str, object] = {}, "
                    "name: str = '', bodies: list[Graph] = []) -> tuple[Value, ...]"),
            "A node of any operation, at the end: its results, whose types the operation's rule gives. Attributes that "
            "are "
@@ -332,6 +333,14 @@ void bind_graph(nb::module_& m) {
       .def("op", call, nb::arg("op"), nb::arg("operands"), nb::arg("attributes"),
            nb::sig("def op(self, op: str, /, *operands: Value | None, **attributes: object) -> Any"),
            "add_node() in short: one result as a Value, several as a tuple of them.")
+      .def(
+          "set_insertion_point",
+          [](Self g, const std::optional<Node>& before) {
+            if (before && !before->graph.is(g)) throw Error("set_insertion_point(): the node is of another graph");
+            graph_of(g).set_insertion_point(before ? before->id : kAbsent);
+          },
+          nb::arg("before").none(), nb::sig("def set_insertion_point(self, before: Node | None) -> None"),
+          "Nodes that are added from now on stand before that one; None: at the end.")
       .def(
           "add_output",
           [](Self g, const Value& value, const std::string& label) { graph_of(g).add_output(id_in(g, value), label); },
@@ -366,7 +375,7 @@ void bind_graph(nb::module_& m) {
       .def_prop_ro("metadata", &Graph::metadata, "Texts that travel with the model; a copy.")
       // Changing.
       .def("set_outputs", set_outputs, nb::arg("outputs"),
-           nb::sig("def set_outputs(self, outputs: dict[str, Value]) -> None"),
+           nb::sig("def set_outputs(self, outputs: collections.abc.Mapping[str, Value]) -> None"),
            "Other outputs by their labels; updates stay.")
       .def("set_metadata", &Graph::set_metadata, nb::arg("key"), nb::arg("text"), "An empty text removes the key.")
       .def("erase_unused_constants", &Graph::erase_unused_constants, "Constants that nobody reads go.")

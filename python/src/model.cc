@@ -92,10 +92,7 @@ void bind_model(nb::module_& m) {
       "What a model holds, and what a run costs. Sizes by symbol; what is not named is 1 for batches and what is usual "
       "for others.");
   m.def("list_importers", &list_importers, "What opens files, in the order of their names.");
-  m.def("load", opened, nb::arg("path"), nb::arg("format") = "", nb::arg("inputs") = std::vector<std::string>{},
-        "A Hugging Face folder, an ONNX file, a GGUF file or a file that hone wrote. `format` is the name of an "
-        "importer; "
-        "`inputs` are what the graph takes, where the files leave it open.");
+  m.def("_load", opened, nb::arg("path"), nb::arg("format"), nb::arg("inputs"));
   nb::class_<Tokenizer>(m, "Tokenizer", "Texts to the ids of tokens, and back.")
       .def(
           "encode",

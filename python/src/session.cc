@@ -93,11 +93,11 @@ nb::object empty_outputs() {
 
 nb::object run(Runner& runner, const Given& given, Context* own, const nb::object& into) {
   NamedTensors targets;
-  if (!into.is_none())
-    for (const auto [name, array] : nb::cast<nb::dict>(into)) {
-      const auto key = nb::cast<std::string>(name);
-      targets.emplace(key, tensor_of(array, "output " + key));
-    }
+  const nb::dict given_outputs = into.is_none() ? nb::dict() : named(into);
+  for (const auto [name, array] : given_outputs) {
+    const auto key = nb::cast<std::string>(name);
+    targets.emplace(key, tensor_of(array, "output " + key));
+  }
   NamedTensors results;
   {
     Lease lease(runner, own);
@@ -108,8 +108,8 @@ nb::object run(Runner& runner, const Given& given, Context* own, const nb::objec
   nb::object outputs = empty_outputs();
   for (const std::string& name : runner.outputs) {
     const nb::str key(name.c_str(), name.size());
-    if (!into.is_none() && nb::cast<nb::dict>(into).contains(key)) {
-      outputs[key] = into[key];
+    if (given_outputs.contains(key)) {
+      outputs[key] = given_outputs[key];
       continue;
     }
     const auto found = results.find(name);
@@ -120,20 +120,20 @@ nb::object run(Runner& runner, const Given& given, Context* own, const nb::objec
   return outputs;
 }
 
-nb::object run_named(Runner& runner, const nb::dict& inputs, Context* context, const nb::object& outputs) {
+nb::object run_named(Runner& runner, const nb::object& inputs, Context* context, const nb::object& outputs) {
   Given given;
-  for (const auto [name, array] : inputs) given.add(runner, nb::cast<std::string>(name), array);
+  for (const auto [name, array] : named(inputs)) given.add(runner, nb::cast<std::string>(name), array);
   return run(runner, given, context, outputs);
 }
 
-nb::object call(Runner& runner, const nb::args& arrays, const nb::kwargs& named) {
+nb::object call(Runner& runner, const nb::args& arrays, const nb::kwargs& by_name) {
   if (arrays.size() > runner.inputs.size())
     throw nb::type_error(("the session takes " + std::to_string(runner.inputs.size()) + " inputs, and " +
                           std::to_string(arrays.size()) + " are given")
                              .c_str());
   Given given;
   for (size_t i = 0; i < arrays.size(); ++i) given.add(runner, runner.inputs[i].name, arrays[i]);
-  for (const auto [name, array] : named) {
+  for (const auto [name, array] : by_name) {
     const auto key = nb::cast<std::string>(name);
     if (given.tensors.contains(key)) throw nb::type_error(("input " + key + " is given twice").c_str());
     given.add(runner, key, array);
@@ -175,8 +175,10 @@ void bind_session(nb::module_& m) {
       .def_prop_ro(
           "outputs", [](const Runner& r) { return r.session.outputs(); }, "What each run gives.")
       .def("run", run_named, nb::arg("inputs"), nb::arg("context") = nb::none(), nb::arg("outputs") = nb::none(),
-           nb::sig("def run(self, inputs: dict[str, hone.typing.ArrayLike], context: Context | None = None, "
-                   "outputs: dict[str, hone.typing.ArrayLike] | None = None) -> hone._outputs.Outputs"),
+           nb::sig(
+               "def run(self, inputs: collections.abc.Mapping[str, hone.typing.ArrayLike], context: Context | None = "
+               "None, "
+               "outputs: collections.abc.Mapping[str, hone.typing.ArrayLike] | None = None) -> hone._outputs.Outputs"),
            "One run: arrays by name in, arrays of the same library out, none copied. `outputs` are arrays that results "
            "are written into. Error that names the input for a missing, unknown or unfitting one.")
       .def("__call__", call,
@@ -197,16 +199,17 @@ void bind_session(nb::module_& m) {
           nb::arg("name"), "The value of a parameter.")
       .def(
           "set_parameters",
-          [](Runner& r, const nb::dict& values) {
+          [](Runner& r, const nb::object& values) {
             NamedTensors all;
-            for (const auto [name, array] : values) {
+            for (const auto [name, array] : named(values)) {
               const auto key = nb::cast<std::string>(name);
               all.emplace(key, tensor_of(array, "parameter " + key));
             }
             const Call call;
             r.session.set_parameters(all);
           },
-          nb::arg("values"), nb::sig("def set_parameters(self, values: dict[str, hone.typing.ArrayLike]) -> None"),
+          nb::arg("values"),
+          nb::sig("def set_parameters(self, values: collections.abc.Mapping[str, hone.typing.ArrayLike]) -> None"),
           "New values by name. Error, and no change, for unknown names and other types.")
       .def(
           "close", [](Runner& r) { r.session.close(); }, nb::call_guard<nb::gil_scoped_release>(),

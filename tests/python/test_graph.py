@@ -104,6 +104,16 @@ class Changing(unittest.TestCase):
         hidden, head = (np.asarray(c.tensor) for c in graph.constants)
         np.testing.assert_allclose(hone.compile(graph)(x).y, x @ hidden.T @ head.T, rtol=1e-4, atol=1e-3)
 
+    def test_nodes_are_put_before_another(self):
+        graph = two_layers()
+        relu = graph.nodes[1]
+        graph.set_insertion_point(relu)
+        relu.set_operand(0, graph.op("neg", relu.operands[0]))
+        graph.set_insertion_point(None)
+        self.assertEqual([node.op for node in graph.nodes], ["linear", "neg", "relu", "linear"])
+        with self.assertRaisesRegex(hone.Error, "another graph"):
+            graph.set_insertion_point(two_layers().nodes[0])
+
     def test_outputs_keep_their_order(self):
         graph = two_layers()
         y, x = graph.outputs["y"], graph.inputs[0]
@@ -132,6 +142,28 @@ class Changing(unittest.TestCase):
         self.assertEqual(len(changed.nodes), len(graph.nodes))
         with self.assertRaises(hone.Error):
             graph.after_passes(["fold_constant"])
+
+    def test_passes_of_ones_own(self):
+        graph, seen = two_layers(), []
+
+        def without_relu(changed):
+            for node in changed.nodes:
+                if node.op == "relu":
+                    node.results[0].replace_by(node.operands[0])
+                    node.erase()
+            return changed
+
+        made = hone.run_passes(
+            graph, ["fold_constants", without_relu], after=lambda name, g: seen.append((name, len(g.nodes)))
+        )
+        self.assertEqual(seen, [("fold_constants", 3), ("without_relu", 2)])
+        self.assertEqual((len(made.nodes), len(graph.nodes)), (2, 3))
+        for bad, words in ((lambda g: None, "NoneType"), (lambda g: g.nodes[0].erase(), "used by")):
+            with self.assertRaisesRegex((TypeError, hone.Error), words) as caught:
+                hone.run_passes(graph, [bad])
+            self.assertEqual(caught.exception.__notes__, ["in the pass <lambda>"])
+        with self.assertRaises(hone.Error):
+            hone.run_passes(graph, ["no_such_pass"])
 
     def test_sizes_in_place_of_symbols(self):
         graph = two_layers().with_sizes({"B": 5})

@@ -1,16 +1,27 @@
 // Written by generate_api from the headers of include/hone.
+#include <hone/bench.h>
+#include <hone/evaluate.h>
 #include <hone/formats.h>
 #include <hone/graph.h>
 #include <hone/inspect.h>
 #include <hone/model.h>
 #include <hone/quantize.h>
 #include <hone/session.h>
+#include <hone/train.h>
 
 #include "structs.h"
 
 namespace hone::python {
 
 void bind_structs(nb::module_& m) {
+  auto SpeedComparison_class = add_struct<api::SpeedComparison>(m, "SpeedComparison", "One model beside the first.", {"ratio", "ci95", "cosine", "may_claim", "verdict"});
+  auto TimedModel_class = add_struct<api::TimedModel>(m, "TimedModel", "The times of one model. Nanoseconds are of one run.", {"name", "sha256", "file_bytes", "weight_bytes", "arena_bytes", "batch", "median_ns", "min_ns", "p90_ns", "p99_ns", "median_ci95_ns", "samples_ns", "comparison"});
+  auto BenchResult_class = add_struct<api::BenchResult>(m, "BenchResult", "Several models, timed in turn.", {"models", "evaluation", "notes"});
+  auto Interval_class = add_struct<api::Interval>(m, "Interval", "From its low to its high end, at 95 % confidence.", {"low", "high"});
+  auto Figure_class = add_struct<api::Figure>(m, "Figure", "One metric of one model.", {"name", "title", "value", "ci95", "samples", "is_share", "larger_is_better"});
+  auto FigureDifference_class = add_struct<api::FigureDifference>(m, "FigureDifference", "A figure less that of the first model, on the same samples.", {"value", "ci95"});
+  auto EvaluatedModel_class = add_struct<api::EvaluatedModel>(m, "EvaluatedModel", "What the answers of one model are worth.", {"name", "sha256", "file_bytes", "figures", "differences"});
+  auto EvaluateResult_class = add_struct<api::EvaluateResult>(m, "EvaluateResult", "Several models on the same rows.", {"data", "models", "class_names", "notes"});
   auto FormatFamily_class = add_struct<api::FormatFamily>(m, "FormatFamily", "A family of formats.", {"name", "doc", "examples"});
   auto FormatInfo_class = add_struct<api::FormatInfo>(m, "FormatInfo", "A format by its text.", {"text", "family", "bits", "is_plain", "changes_only"});
   auto EncodeCounts_class = add_struct<api::EncodeCounts>(m, "EncodeCounts", "What packing could not represent, in elements.", {"nan", "inf", "saturated", "flushed_to_zero"});
@@ -30,6 +41,58 @@ void bind_structs(nb::module_& m) {
   auto Port_class = add_struct<api::Port>(m, "Port", "An input or an output of a session.", {"name", "type", "dtype", "shape"});
   auto SessionStatistics_class = add_struct<api::SessionStatistics>(m, "SessionStatistics", "What making a session, and its runs so far, took.", {"prepare_ms", "specialise_ms", "compile_ms", "prepack_ms", "kernels_compiled", "kernels_cached", "prepacked_bytes", "direct_weight_bytes", "arena_bytes", "scratch_bytes", "output_bytes", "notes"});
   auto DeviceInfo_class = add_struct<api::DeviceInfo>(m, "DeviceInfo", "Devices that this library has, as SessionOptions::device takes them, whether they are there or not.", {"name", "doc", "variants"});
+  auto TrainingEntry_class = add_struct<api::TrainingEntry>(m, "TrainingEntry", "What was written down of a step, or of a validation.", {"step", "epoch", "split", "seconds", "values"});
+  auto ValidationResult_class = add_struct<api::ValidationResult>(m, "ValidationResult", "Figures on the rows that are kept for validation.", {"step", "loss", "metric", "metric_ci95"});
+  auto TrainResult_class = add_struct<api::TrainResult>(m, "TrainResult", "A trained model, and how it came about.", {"model", "classes", "trained_elements", "data_rows", "steps", "seconds", "best", "last", "ended", "history", "notes"});
+  SpeedComparison_class
+      .def_ro("ratio", &api::SpeedComparison::ratio, "the first model's time by its own: above 1 it takes less")
+      .def_ro("ci95", &api::SpeedComparison::ci95, "of the ratio")
+      .def_ro("cosine", &api::SpeedComparison::cosine, "of its first output with the first model's")
+      .def_ro("may_claim", &api::SpeedComparison::may_claim, "the two compute the same, so that speeds may be compared at all")
+      .def_ro("verdict", &api::SpeedComparison::verdict, "what may be said, in words");
+  TimedModel_class
+      .def_ro("name", &api::TimedModel::name, "of the files of its weights")
+      .def_ro("sha256", &api::TimedModel::sha256, "of the files of its weights")
+      .def_ro("file_bytes", &api::TimedModel::file_bytes, "")
+      .def_ro("weight_bytes", &api::TimedModel::weight_bytes, "")
+      .def_ro("arena_bytes", &api::TimedModel::arena_bytes, "")
+      .def_ro("batch", &api::TimedModel::batch, "")
+      .def_ro("median_ns", &api::TimedModel::median_ns, "")
+      .def_ro("min_ns", &api::TimedModel::min_ns, "")
+      .def_ro("p90_ns", &api::TimedModel::p90_ns, "")
+      .def_ro("p99_ns", &api::TimedModel::p99_ns, "")
+      .def_ro("median_ci95_ns", &api::TimedModel::median_ci95_ns, "")
+      .def_ro("samples_ns", &api::TimedModel::samples_ns, "in the order of rounds, which all models share")
+      .def_ro("comparison", &api::TimedModel::comparison, "with the first model; of itself none");
+  BenchResult_class
+      .def_ro("models", &api::BenchResult::models, "")
+      .def_ro("evaluation", &api::BenchResult::evaluation, "where there are data")
+      .def_ro("notes", &api::BenchResult::notes, "what one should know, in sentences");
+  Interval_class
+      .def_ro("low", &api::Interval::low, "")
+      .def_ro("high", &api::Interval::high, "");
+  Figure_class
+      .def_ro("name", &api::Figure::name, "\"accuracy\"")
+      .def_ro("title", &api::Figure::title, "\"accuracy\"")
+      .def_ro("value", &api::Figure::value, "a share is from 0 to 1")
+      .def_ro("ci95", &api::Figure::ci95, "none: too few samples, or a program's own number")
+      .def_ro("samples", &api::Figure::samples, "that it is computed from")
+      .def_ro("is_share", &api::Figure::is_share, "people read it in per cent")
+      .def_ro("larger_is_better", &api::Figure::larger_is_better, "else smaller is");
+  FigureDifference_class
+      .def_ro("value", &api::FigureDifference::value, "")
+      .def_ro("ci95", &api::FigureDifference::ci95, "");
+  EvaluatedModel_class
+      .def_ro("name", &api::EvaluatedModel::name, "of the files of its weights")
+      .def_ro("sha256", &api::EvaluatedModel::sha256, "of the files of its weights")
+      .def_ro("file_bytes", &api::EvaluatedModel::file_bytes, "")
+      .def_ro("figures", &api::EvaluatedModel::figures, "")
+      .def_ro("differences", &api::EvaluatedModel::differences, "by figure; of the first model none");
+  EvaluateResult_class
+      .def_ro("data", &api::EvaluateResult::data, "\"1,000 rows of test of reviews.csv\"")
+      .def_ro("models", &api::EvaluateResult::models, "")
+      .def_ro("class_names", &api::EvaluateResult::class_names, "")
+      .def_ro("notes", &api::EvaluateResult::notes, "what one must know of the data, in sentences");
   FormatFamily_class
       .def_ro("name", &api::FormatFamily::name, "\"mxint<W>\"")
       .def_ro("doc", &api::FormatFamily::doc, "what it is, and where it comes from")
@@ -144,6 +207,29 @@ void bind_structs(nb::module_& m) {
       .def_ro("name", &api::DeviceInfo::name, "")
       .def_ro("doc", &api::DeviceInfo::doc, "")
       .def_ro("variants", &api::DeviceInfo::variants, "what may stand behind a colon; empty: nothing");
+  TrainingEntry_class
+      .def_ro("step", &api::TrainingEntry::step, "how many updates were made")
+      .def_ro("epoch", &api::TrainingEntry::epoch, "how often the data were seen")
+      .def_ro("split", &api::TrainingEntry::split, "\"train\", \"validation\"")
+      .def_ro("seconds", &api::TrainingEntry::seconds, "of work since training began")
+      .def_ro("values", &api::TrainingEntry::values, "loss, rate, accuracy, …");
+  ValidationResult_class
+      .def_ro("step", &api::ValidationResult::step, "")
+      .def_ro("loss", &api::ValidationResult::loss, "")
+      .def_ro("metric", &api::ValidationResult::metric, "")
+      .def_ro("metric_ci95", &api::ValidationResult::metric_ci95, "none: of a validation on the way");
+  TrainResult_class
+      .def_ro("model", &api::TrainResult::model, "with the best weights of those that were validated, else the last")
+      .def_ro("classes", &api::TrainResult::classes, "their names, where labels have some")
+      .def_ro("trained_elements", &api::TrainResult::trained_elements, "")
+      .def_ro("data_rows", &api::TrainResult::data_rows, "")
+      .def_ro("steps", &api::TrainResult::steps, "")
+      .def_ro("seconds", &api::TrainResult::seconds, "")
+      .def_ro("best", &api::TrainResult::best, "none: nothing to validate on")
+      .def_ro("last", &api::TrainResult::last, "none: nothing to validate on")
+      .def_ro("ended", &api::TrainResult::ended, "why before the last step; empty: it did not")
+      .def_ro("history", &api::TrainResult::history, "")
+      .def_ro("notes", &api::TrainResult::notes, "in sentences");
 }
 
 }  // namespace hone::python

@@ -1,6 +1,6 @@
 // generate_api ROOT [--check]: writes what follows from other texts of the repository at ROOT: the structs of options
-// in include/hone, src/api/given_options.cc, docs/api/ and the Python package's tasks. With --check nothing is written; what would change, and
-// names that nobody documented, are faults.
+// in include/hone, src/api/given_options.cc, docs/api/ and the Python package's tasks. With --check nothing is written;
+// what would change, and names that nobody documented, are faults.
 #include <fmt/format.h>
 
 #include <algorithm>

@@ -29,10 +29,13 @@ struct Keyword {
 // How an option is written in a signature. What is empty in C++ is None here: not given.
 Keyword keyword_of(const OptionMember& member) {
   const std::string& type = member.type;
-  std::string initial = member.initial.empty() ? "" : member.initial.substr(3);  // behind " = "
+  if (member.option == "data" || member.option == "calib") return {"Data", "None"};  // a file, or arrays
+  std::string initial = member.initial.empty() ? "" : member.initial.substr(3);      // behind " = "
   if (type.starts_with("std::vector")) return {"str | Sequence[str]", "()"};
   if (type == "bool") return {"bool", initial == "true" ? "True" : "False"};
-  const std::string name = type.find("string") != std::string::npos ? "str" : type.find("double") != std::string::npos ? "float" : "int";
+  const std::string name = type.find("string") != std::string::npos   ? "str"
+                           : type.find("double") != std::string::npos ? "float"
+                                                                      : "int";
   if (initial.empty()) return {name + " | None", "None"};
   return {name, initial};
 }
@@ -48,8 +51,10 @@ std::string wrapped_text(const std::string& text, const std::string& first, cons
   return lines + line + "\n";
 }
 
-// What may stand between three quotes.
-std::string quoted_doc(std::string text) {
+// What may stand between three quotes; of C++, only what Python has as well.
+std::string quoted_doc(const std::string& source) {
+  const std::string text = std::regex_replace(std::regex_replace(source, std::regex("\\bThrows "), "Raises "),
+                                              std::regex("\\w+Options::"), "");
   return std::regex_replace(std::regex_replace(text, std::regex(R"(\\)"), R"(\\)"), std::regex("\"\"\""), "'''");
 }
 
@@ -75,9 +80,11 @@ std::string function_text(const Function& function, const OptionStruct& options)
   for (const OptionMember& member : options.members)
     text += wrapped_text(quoted_doc(member.doc), fmt::format("        {}: ", python_name(member)), "            ");
   if (function.is_task)
-    text += "        progress: called with what comes next; True: a bar of tqdm\n"
-            "        warning: called with what one should know, a sentence at a time\n";
-  return text + fmt::format("    \"\"\"\n    return {}({}, locals())\n", function.is_task ? "run_task" : "made", function.target);
+    text +=
+        "        progress: called with what comes next; True: a bar of tqdm\n"
+        "        warning: called with what one should know, a sentence at a time\n";
+  return text + fmt::format("    \"\"\"\n    return {}({}, locals())\n", function.is_task ? "run_task" : "made",
+                            function.target);
 }
 
 const OptionStruct& struct_named(const std::vector<OptionStruct>& structs, const std::string& name) {
@@ -143,7 +150,7 @@ std::string python_tasks(const std::vector<TaskFunction>& tasks, const std::vect
   std::string text = fmt::format("\"\"\"Tasks on models. {}\"\"\"\n\n", kWritten);
   text += "from collections.abc import Sequence\n\nfrom hone import _hone\n";
   text += fmt::format("from hone._hone import {}Graph, Model, Session\n", names);
-  text += "from hone._task import Progress, Told, made, run_task\n\n";
+  text += "from hone._task import Data, Progress, Told, made, run_task\n\n";
   text += "__all__ = [\"compile\"";
   for (const TaskFunction& task : tasks) text += fmt::format(", \"{}\"", task.name);
   text += "]\n\n\n";
@@ -154,9 +161,10 @@ std::string python_tasks(const std::vector<TaskFunction>& tasks, const std::vect
                         struct_named(structs, "SessionOptions"));
   for (const TaskFunction& task : tasks) {
     const bool several = task.value.starts_with("std::vector");
-    text += "\n\n" + function_text({task.name, several ? "models" : "model", several ? "Model | Sequence[Model]" : "Model",
-                                    task.result, "_hone._" + task.name, joined(task.doc)},
-                                   struct_named(structs, task.options));
+    text +=
+        "\n\n" + function_text({task.name, several ? "models" : "model", several ? "Model | Sequence[Model]" : "Model",
+                                task.result, "_hone._" + task.name, joined(task.doc)},
+                               struct_named(structs, task.options));
   }
   return text;
 }

@@ -78,7 +78,8 @@ std::string quoted(const std::string& text) {
 std::vector<ResultStruct> result_structs(const Header& header) {
   std::vector<ResultStruct> all;
   for (const Paragraph& paragraph : header.paragraphs) {
-    if (paragraph.code.empty() || !paragraph.code[0].starts_with("struct ") || !paragraph.code[0].ends_with(" {")) continue;
+    if (paragraph.code.empty() || !paragraph.code[0].starts_with("struct ") || !paragraph.code[0].ends_with(" {"))
+      continue;
     const std::string name = paragraph.code[0].substr(7, paragraph.code[0].size() - 9);
     if (is_bound_elsewhere(name)) continue;
     all.push_back({name, header.name, sentences(paragraph.comment), {}});
@@ -95,13 +96,16 @@ std::string python_structs(const std::vector<ResultStruct>& structs) {
   text += "\n#include \"structs.h\"\n\nnamespace hone::python {\n\nvoid bind_structs(nb::module_& m) {\n";
   for (const ResultStruct& result : structs) {
     std::string names;
-    for (const ResultStruct::Member& member : result.members) names += (names.empty() ? "" : ", ") + quoted(member.name);
-    text += fmt::format("  auto {0}_class = add_struct<api::{0}>(m, \"{0}\", {1}, {{{2}}});\n", result.name, quoted(result.doc), names);
+    for (const ResultStruct::Member& member : result.members)
+      names += (names.empty() ? "" : ", ") + quoted(member.name);
+    text += fmt::format("  auto {0}_class = add_struct<api::{0}>(m, \"{0}\", {1}, {{{2}}});\n", result.name,
+                        quoted(result.doc), names);
   }
   for (const ResultStruct& result : structs) {
     text += fmt::format("  {}_class", result.name);
     for (const ResultStruct::Member& member : result.members)
-      text += fmt::format("\n      .def_ro(\"{0}\", &api::{1}::{0}, {2})", member.name, result.name, quoted(member.doc));
+      text +=
+          fmt::format("\n      .def_ro(\"{0}\", &api::{1}::{0}, {2})", member.name, result.name, quoted(member.doc));
     text += ";\n";
   }
   return text + "}\n\n}  // namespace hone::python\n";
