@@ -3,12 +3,13 @@ jobs ?= $(shell nproc)
 FUZZ_SECONDS ?= 60
 sources = $(shell git ls-files 'python/src/*.h' ':(glob)python/src/*.cc' 'include/*.h' 'src/*.h' 'src/*.cc' 'tests/*.h' 'tests/*.cc' 'bench/*.h' 'bench/*.cc' 'examples/*.h' 'examples/*.cc' 'examples/*.c')
 
-.PHONY: help deps test-deps build test test-full wheel python fuzz demo models bench bench-peers bench-ocr bench-ptq bench-exports bench-train bench-train-parity bench-attention bench-precisions bench-cuda cuda-bundle bench-search bench-questions train train-full docs format lint clean
+.PHONY: help deps test-deps build test test-full test-python wheel python fuzz demo models bench bench-peers bench-ocr bench-ptq bench-exports bench-train bench-train-parity bench-attention bench-precisions bench-cuda cuda-bundle bench-search bench-questions train train-full docs format lint clean
 
 help:
 	@echo "make build        build/release/hone"
 	@echo "make test         build with warnings as errors and run all tests"
 	@echo "make test-full    also ONNX's cases without each pass, thousands of random graphs, all tests as on a CPU with AVX2 only and under AddressSanitizer and UBSan, and those with threads under ThreadSanitizer"
+	@echo "make test-python  torch.compile(backend='hone') beside eager PyTorch, which scripts/deps.sh python installs"
 	@echo "make python       the Python package in build/release/python, to be imported from there"
 	@echo "make wheel        the Python package as a wheel in build/wheel, tested in an environment of its own"
 	@echo "make fuzz         every parser with a fuzz target, FUZZ_SECONDS each (60); FUZZ='onnx_structure' only those whose names begin so"
@@ -49,6 +50,10 @@ test-full: test
 	set -e; for preset in asan-ubsan tsan; do cmake --preset $$preset; cmake --build --preset $$preset -j $(jobs); done
 	GTEST_BRIEF=1 ctest --test-dir build/asan-ubsan --output-on-failure -j $(jobs) -LE guard
 	GTEST_BRIEF=1 ctest --test-dir build/tsan --output-on-failure -j $(jobs) -L threads
+
+test-python: python
+	scripts/deps.sh python
+	PYTHONPATH=build/release/python build/venv/bin/python -B -m unittest discover -v -s tests/python_torch
 
 python: test-deps build/release/CMakeCache.txt
 	test -d build/release/python || cmake --preset release
