@@ -9,6 +9,7 @@ help:
 	@echo "make build        build/release/hone"
 	@echo "make test         build with warnings as errors and run all tests"
 	@echo "make test-full    also ONNX's cases without each pass, thousands of random graphs, all tests as on a CPU with AVX2 only and under AddressSanitizer and UBSan, and those with threads under ThreadSanitizer"
+	@echo "make test-python  torch.compile(backend='hone') beside eager PyTorch, which scripts/deps.sh python installs"
 	@echo "make python       the Python package in build/release/python, to be imported from there"
 	@echo "make wheel        the Python package as a wheel in build/wheel, tested in an environment of its own"
 	@echo "make fuzz         every parser with a fuzz target, FUZZ_SECONDS each (60); FUZZ='onnx_structure' only those whose names begin so"
@@ -55,6 +56,10 @@ test-full: test
 labs: build
 	scripts/deps.sh labs
 	set -e; for lab in 0 1 2 3; do build/release/hone lab $$lab -o build/labs/lab-$$lab; done
+
+test-python: python
+	scripts/deps.sh python
+	PYTHONPATH=build/release/python build/venv/bin/python -B -m unittest discover -v -s tests/python_torch
 
 python: test-deps build/release/CMakeCache.txt
 	test -d build/release/python || cmake --preset release

@@ -8,6 +8,7 @@
 #   scripts/deps.sh ocr     also the three ONNX networks of PP-OCR, under build/models/pp-ocr, and fonts to render what they read
 #   scripts/deps.sh labs    also reviews, images and the sentence encoder of the labs, under build/labs/
 #   scripts/deps.sh tools   also clang and its tools, for `make format lint fuzz`
+#   scripts/deps.sh python  PyTorch, beside which `make test-python` runs, in build/venv
 #   scripts/deps.sh peers   also the systems hone is compared with, in a Python environment under build/venv, and a recurrent
 #                           network that reads captchas, under build/models/ddddocr
 set -euo pipefail
@@ -157,5 +158,6 @@ case "${1:-}" in
     captcha_models
     peers
     ;;
-  *) die "expected build, test, wheel, demo, ocr, labs, tools or peers; found \"${1:-}\"" ;;
+  python) pip_install build/venv torch transformers numpy expecttest hypothesis ;;
+  *) die "expected build, test, wheel, demo, ocr, labs, tools, peers or python; found \"${1:-}\"" ;;
 esac
