@@ -3,12 +3,13 @@ jobs ?= $(shell nproc)
 FUZZ_SECONDS ?= 60
 sources = $(shell git ls-files 'python/src/*.h' ':(glob)python/src/*.cc' 'include/*.h' 'src/*.h' 'src/*.cc' 'tests/*.h' 'tests/*.cc' 'bench/*.h' 'bench/*.cc' 'examples/*.h' 'examples/*.cc' 'examples/*.c')
 
-.PHONY: help deps test-deps build test test-full wheel python fuzz demo models bench bench-peers bench-ocr bench-ptq bench-exports bench-train bench-train-parity bench-attention bench-precisions bench-cuda cuda-bundle bench-search bench-questions train train-full docs format lint clean
+.PHONY: help deps test-deps build test test-full test-python wheel python fuzz demo models bench bench-peers bench-ocr bench-ptq bench-exports bench-train bench-train-parity bench-attention bench-precisions bench-cuda cuda-bundle bench-search bench-questions bench-ship train train-full labs docs format lint clean
 
 help:
 	@echo "make build        build/release/hone"
 	@echo "make test         build with warnings as errors and run all tests"
 	@echo "make test-full    also ONNX's cases without each pass, thousands of random graphs, all tests as on a CPU with AVX2 only and under AddressSanitizer and UBSan, and those with threads under ThreadSanitizer"
+	@echo "make test-python  torch.compile(backend='hone') beside eager PyTorch, which scripts/deps.sh python installs"
 	@echo "make python       the Python package in build/release/python, to be imported from there"
 	@echo "make wheel        the Python package as a wheel in build/wheel, tested in an environment of its own"
 	@echo "make fuzz         every parser with a fuzz target, FUZZ_SECONDS each (60); FUZZ='onnx_structure' only those whose names begin so"
@@ -26,9 +27,11 @@ help:
 	@echo "make cuda-bundle  the same to take to a machine with a GPU: build/hone-cuda-bundle.tar.xz"
 	@echo "make bench-precisions ResNet-18, MiniLM and BERT-base in f32, bf16 and int8 beside other systems, into bench/results.md (15 minutes)"
 	@echo "make bench-search studies beside Optuna: what they cost, on a server too, and what samplers find, into bench/results.md (20 minutes)"
-	@echo "make bench-questions what searches of examples/searches answer, and formats by layer beside hone allocate, into bench/results.md (an hour)"
+	@echo "make bench-questions what searches of the labs and of examples/searches answer, and formats by layer beside hone allocate, into bench/results.md (an hour)"
+	@echo "make bench-ship   hone ship beside the one-command flows of ONNX Runtime and NNCF, into bench/results.md (15 minutes a model)"
 	@echo "make train        models trained with hone, on text, on images beside PyTorch, and step by step beside PyTorch, then made smaller in each way, into bench/results.md (50 minutes)"
 	@echo "make train-full   beside that training with more epochs, and on a folder in the layout of aclImdb"
+	@echo "make labs         the labs of the course: reports, figures and tables under build/labs (20 minutes each)"
 	@echo "make docs         docs/cli.md from the tables of options"
 	@echo "make format lint  clang-format in place; clang-format and clang-tidy as checks"
 	@echo "make clean        remove the build folders; downloads stay"
@@ -49,6 +52,14 @@ test-full: test
 	set -e; for preset in asan-ubsan tsan; do cmake --preset $$preset; cmake --build --preset $$preset -j $(jobs); done
 	GTEST_BRIEF=1 ctest --test-dir build/asan-ubsan --output-on-failure -j $(jobs) -LE guard
 	GTEST_BRIEF=1 ctest --test-dir build/tsan --output-on-failure -j $(jobs) -L threads
+
+labs: build
+	scripts/deps.sh labs
+	set -e; for lab in 0 1 2 3; do build/release/hone lab $$lab -o build/labs/lab-$$lab; done
+
+test-python: python
+	scripts/deps.sh python
+	PYTHONPATH=build/release/python build/venv/bin/python -B -m unittest discover -v -s tests/python_torch
 
 python: test-deps build/release/CMakeCache.txt
 	test -d build/release/python || cmake --preset release
@@ -128,9 +139,15 @@ bench-search: build
 	build/venv/bin/python bench/search.py build/release/bench/bench_search --record
 	build/venv/bin/python bench/search_quality.py build/release/bench/bench_search --record
 
+bench-ship: build models
+	scripts/deps.sh peers
+	test -e build/models/fashion-cnn/cnn.onnx || build/venv/bin/python bench/peers/train_cnn.py build/models/fashion-cnn
+	build/venv/bin/python bench/peers/ship.py build/release/hone --record
+
 bench-questions: build models
 	cmake --build --preset release -j $(jobs) --target debian_tsv
-	examples/searches/train.sh build/release/hone
+	scripts/deps.sh labs
+	examples/labs/lab3/train.sh build/release/hone
 	apt-cache dumpavail > build/searches/packages.txt
 	build/release/examples/demo/debian_tsv build/searches/packages.txt build/searches/debian.tsv
 	python3 bench/questions.py build/release/hone --record

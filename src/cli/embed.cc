@@ -1,41 +1,29 @@
+#include "jobs/embed.h"
+
 #include "cli/flags.h"
 #include "cli/verb.h"
 #include "io/numpy.h"
-#include "jobs/sentences.h"
-#include "jobs/text_inputs.h"
 
 namespace hone {
 namespace {
 
-struct EmbedVerb : ModelFlags, RunFlags, TextFlags {
-  std::string output, prompt;
-  int64_t batch = 32;
+struct EmbedVerb : ModelFlags, EmbedOptions {
+  std::string output;
   static std::span<const OptionField<EmbedVerb>> fields();
 };
 
-constexpr OptionField<EmbedVerb> kOwn[] = {
-    required_flag("output", "Embeddings, f32 .npy [texts, C]", &EmbedVerb::output,
-                  {.file = OptionFile::writes, .letter = 'o'}),
-    flag("prompt",
-         "Name of a prompt of the model's folder, which stands before each text, e.g. query; without it the folder's "
-         "default, if any",
-         &EmbedVerb::prompt),
-    flag("batch", "Texts that run together", &EmbedVerb::batch, {.least = 1, .most = int64_t{1} << 20})};
+constexpr OptionField<EmbedVerb> kOutput[] = {required_flag(
+    "output", "Embeddings, f32 .npy [texts, C]", &EmbedVerb::output, {.file = OptionFile::writes, .letter = 'o'})};
 
 std::span<const OptionField<EmbedVerb>> EmbedVerb::fields() {
-  static const auto all = joined_fields<EmbedVerb>(ModelFlags::fields(), RunFlags::fields(), RunFlags::trust_fields(),
-                                                   RunFlags::compute_fields(), TextFlags::fields(), kOwn);
+  static const auto all =
+      joined_fields<EmbedVerb>(ModelFlags::fields(), EmbedOptions::run_fields(), kOutput, EmbedOptions::own_fields());
   return all;
 }
 
 int run(EmbedVerb& verb) {
   files_of(verb).check();
-  const std::vector<std::string> texts = verb.texts();
-  if (texts.empty()) fail("no text: give --text or --text-file");
-  Model model = verb.load();
-  if (!verb.prompt.empty()) choose_prompt(model, verb.prompt);
-  SentenceEncoder encoder(std::move(model), verb.session_options());
-  write_npy(verb.output, encoder.embed(texts, verb.batch));
+  write_npy(verb.output, embed(verb.load(), verb));
   return 0;
 }
 

@@ -1,4 +1,4 @@
-#include "jobs/evaluation_view.h"
+#include "views/evaluation.h"
 
 #include "cli/flags.h"
 #include "cli/terminal_progress.h"

@@ -6,35 +6,25 @@
 namespace hone {
 namespace {
 
-struct ExportVerb : ModelFlags, ResultFlags {
-  std::string output, layout, packed;
-  std::optional<int64_t> opset;
+struct ExportVerb : ModelFlags, ExportFlags, ResultFlags {
+  std::string output;
   static std::span<const OptionField<ExportVerb>> fields();
 };
 
-constexpr OptionField<ExportVerb> kOwn[] = {
+constexpr OptionField<ExportVerb> kOutput[] = {
     required_flag("output", "File to write, .onnx, or with --layout a folder", &ExportVerb::output,
-                  {.file = OptionFile::writes, .letter = 'o'}),
-    flag("opset", "Version of ONNX's operators, 17 to 28; default: the oldest that will do", &ExportVerb::opset,
-         {.least = std::numeric_limits<int>::min(), .most = std::numeric_limits<int>::max()}),
-    flag("layout",
-         "Write a Hugging Face folder with packed weights as in compressed-tensors, mxfp4 (gpt-oss) or torchao",
-         &ExportVerb::layout, {.not_with = "opset"}),
-    flag("packed", "A file of hone's: its packed weights take the place of MODEL's", &ExportVerb::packed,
-         {.file = OptionFile::reads, .only_with = "layout"})};
+                  {.file = OptionFile::writes, .letter = 'o'})};
 
 std::span<const OptionField<ExportVerb>> ExportVerb::fields() {
-  static const auto all = joined_fields<ExportVerb>(ModelFlags::fields(), kOwn, ResultFlags::fields());
+  static const auto all =
+      joined_fields<ExportVerb>(ModelFlags::fields(), kOutput, ExportFlags::fields(), ResultFlags::fields());
   return all;
 }
 
 int run(ExportVerb& verb) {
   files_of(verb).check();
   const Model model = verb.load();
-  std::optional<int> opset;
-  if (verb.opset) opset = static_cast<int>(*verb.opset);
-  Record record = verb.layout.empty() ? view_of(export_model(model, verb.output, opset))
-                                      : view_of(export_folder(model, {verb.output, verb.layout, verb.packed}));
+  Record record = std::visit([](const auto& result) { return view_of(result); }, export_as(model, verb.output, verb));
   record.command = this_command();
   verb.print(record);
   return 0;

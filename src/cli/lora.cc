@@ -1,6 +1,6 @@
+#include "views/lora.h"
 #include "cli/flags.h"
 #include "cli/verb.h"
-#include "views/adapters.h"
 
 namespace hone {
 namespace {

@@ -3,31 +3,27 @@
 #include "cli/flags.h"
 #include "cli/terminal_progress.h"
 #include "cli/verb.h"
+#include "jobs/mase_config.h"
 #include "prune/registry.h"
 
 namespace hone {
 namespace {
 
-struct PruneVerb : ModelFlags, PruneOptions, PruneSchedule, RunFlags, OutputFlags, ResultFlags {
-  std::string data, train_config, store = "whole";
-  int64_t rows_at_once = 16;
+struct PruneVerb : ModelFlags, PruneFlags, OutputFlags, ResultFlags {
+  GivenOptions given;
+  std::string mase_config;
   std::optional<double> seconds;
   static std::span<const OptionField<PruneVerb>> fields();
 };
 
 constexpr OptionField<PruneVerb> kOwn[] = {
-    flag("data",
-         "What scores, and training, learn from: texts, arrays or a data set; for snip and movement with labels",
-         &PruneVerb::data, {.file = OptionFile::reads}),
-    flag("batch", "Samples of it that run at once", &PruneVerb::rows_at_once, {.least = 1, .most = int64_t{1} << 20}),
-    flag("train-config", "TOML file with the keys of hone train: trains what is left, after each stage; zeros stay",
-         &PruneVerb::train_config, {.file = OptionFile::reads}),
-    flag("store", "whole, or sparse: a bitmap and the values that are left, where that is smaller", &PruneVerb::store),
+    flag("mase-config", "TOML file of MASE: sparsity, method and scope of its pass prune; flags win",
+         &PruneVerb::mase_config, {.file = OptionFile::reads}),
     flag("seconds", "Measure the original and what is written beside each other for so long (default: not)",
          &PruneVerb::seconds, {.least = kLeastSeconds, .most = kMostSeconds})};
 
 std::span<const OptionField<PruneVerb>> PruneVerb::fields() {
-  static const auto all = joined_fields<PruneVerb>(ModelFlags::fields(), prune_fields(), prune_schedule_fields(), kOwn,
+  static const auto all = joined_fields<PruneVerb>(ModelFlags::fields(), PruneFlags::own_fields(), kOwn,
                                                    OutputFlags::fields(), RunFlags::fields(), ResultFlags::fields());
   return all;
 }
@@ -38,12 +34,22 @@ std::string methods_text() {
   return text;
 }
 
+// What flags leave as it is.
+std::vector<std::string> take_mase_config(PruneVerb& verb, const Model& model) {
+  if (verb.mase_config.empty()) return {};
+  const auto [found, notes] = mase_pruning(model, verb.mase_config);
+  if (verb.given["sparsity"].empty()) verb.sparsity = found.sparsity;
+  if (verb.given["method"].empty()) verb.method = found.method;
+  if (verb.given["scope"].empty()) verb.scope = found.scope;
+  verb.skip.insert(verb.skip.end(), found.skip.begin(), found.skip.end());
+  return notes;
+}
+
 int run(PruneVerb& verb) {
   files_of(verb).check();
-  PruneModelOptions options{.prune = verb, .schedule = verb};
-  options.data = {verb.data, verb.rows_at_once, verb.session_options()};
-  options.train_config = verb.train_config, options.store = verb.store;
   const Model model = verb.load();
+  const std::vector<std::string> notes = take_mase_config(verb, model);
+  const PruneModelOptions options = verb.typed();
   check_storage(options, verb.output);
   const TaskContext context{.progress = terminal_progress()};
   const PrunedModel pruned = prune_model(model, options, context);
@@ -53,6 +59,7 @@ int run(PruneVerb& verb) {
     measured = time_models(std::vector{model, load_model(verb.output)},
                            {.open = {.session = options.data.session}, .seconds = *verb.seconds}, context);
   Record record = view_of(pruned, model, verb.output, saved, measured);
+  record.findings.insert(record.findings.end(), notes.begin(), notes.end());
   record.command = this_command();
   verb.print(record);
   return 0;

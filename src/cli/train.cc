@@ -15,28 +15,29 @@
 namespace hone {
 namespace {
 
-struct TrainVerb : TrainOptions, ResultFlags {
-  std::string model, output, config;
-  std::vector<std::string> inputs;
+struct TrainVerb : ModelFlags, TrainOptions, ResultFlags {
+  std::string output, config;
   static std::span<const OptionField<TrainVerb>> fields();
 };
 
-constexpr OptionField<TrainVerb> kModel[] = {
-    required_flag("model", "A Hugging Face folder, an .onnx file or a file that hone wrote", &TrainVerb::model,
+constexpr OptionField<ModelFlags> kModel[] = {
+    required_flag("model", "A Hugging Face folder, an .onnx file or a file that hone wrote", &ModelFlags::model,
                   {.file = OptionFile::reads, .is_positional = true})};
 constexpr OptionField<TrainVerb> kOutput[] = {required_flag(
     "output", "File to write, .safetensors or .onnx", &TrainVerb::output, {.file = OptionFile::writes, .letter = 'o'})};
-constexpr OptionField<TrainVerb> kRead[] = {
-    flag("inputs", "What a folder's model takes, e.g. input_ids,attention_mask", &TrainVerb::inputs,
-         {.has_commas = true, .takes_several = true}),
+constexpr OptionField<ModelFlags> kInputs[] = {flag("inputs",
+                                                    "What a folder's model takes, e.g. input_ids,attention_mask",
+                                                    &ModelFlags::inputs, {.has_commas = true, .takes_several = true})};
+constexpr OptionField<TrainVerb> kConfig[] = {
     flag("config", "TOML file with the same keys; flags win", &TrainVerb::config, {.file = OptionFile::reads})};
 
 std::span<const OptionField<TrainVerb>> TrainVerb::fields() {
   constexpr size_t kData = 1, kFolderAndResume = 2;
   const auto own = TrainOptions::fields();
-  static const auto all = joined_fields<TrainVerb>(
-      kModel, own.first(kData), kOutput, own.subspan(kData, kFolderAndResume), kRead,
-      own.subspan(kData + kFolderAndResume), ResultFlags::report_fields(), ResultFlags::fields());
+  static const auto all =
+      joined_fields<TrainVerb>(kModel, own.first(kData), kOutput, own.subspan(kData, kFolderAndResume), kInputs,
+                               ModelFlags::model_format_field(), kConfig, own.subspan(kData + kFolderAndResume),
+                               ResultFlags::report_fields(), ResultFlags::fields());
   return all;
 }
 
@@ -50,7 +51,7 @@ void read_config(TrainVerb& verb) { read_train_config(verb.config, verb, verb, v
 Model opened(const TrainVerb& verb) {
   check_training(verb);
   exporter_for(verb.output);  // a name that says no format is refused before the work
-  Model model = load_model(verb.model, verb.inputs);
+  Model model = verb.load();
   refuse_source_as_output(verb.output, model);
   return model;
 }

@@ -21,6 +21,7 @@ Graph build(const GgufFile& file, GgufWeights& weights, const Json& config, cons
                               return weights.tensor(name, shape);
                             }});
   weights.check_complete();
+  if (const std::string widened = weights.widened(); !widened.empty()) graph.metadata[kWidened] = widened;
   return graph;
 }
 

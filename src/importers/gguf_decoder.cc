@@ -4,11 +4,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <array>
-#include <charconv>
-#include <numeric>
 
-#include "base/checked.h"
 #include "base/error.h"
 #include "base/text.h"
 #include "models/config.h"
@@ -93,6 +89,7 @@ constexpr Setting kSettings[] = {{"block_count"},
                                  {"expert_count", "0"},
                                  {"expert_used_count", "0"},
                                  {"logit_scale", "0.0 | 1.0"},
+                                 {"pooling_type", "0"},
                                  {"use_parallel_residual", "false"},
                                  {"tensor_data_layout"},
                                  {"rope.dimension_count"},
@@ -148,38 +145,45 @@ class ConfigReader {
   }
 
   void read_heads() {
-    const int64_t heads = read_.size("attention.head_count"), hidden = read_.size("embedding_length");
-    const int64_t columns = read_.size_or("attention.key_length", hidden / heads);
-    config_["num_attention_heads"] = heads;
-    config_["num_key_value_heads"] = read_.size_or("attention.head_count_kv", heads);
+    const int64_t heads = read_.size("attention.head_count"), hidden = read_.size("embedding_length"),
+                  shared = read_.size_or("attention.head_count_kv", heads);
     if (!read_.has("attention.key_length") && hidden % heads != 0)
       fail(
           "{}: embedding_length {} is not a multiple of attention.head_count {}, and attention.key_length is not given",
           source_, hidden, heads);
-    config_["head_dim"] = columns;
+    if (heads % shared != 0)
+      fail("{}: attention.head_count {} is not a multiple of attention.head_count_kv {}", source_, heads, shared);
+    columns_ = read_.size_or("attention.key_length", hidden / heads);
     for (const char* same : {"attention.value_length", "rope.dimension_count"})
-      if (const int64_t found = read_.size_or(same, columns); found != columns)
-        fail("{}: {} is {} and a head has {} columns; accepted: as many", source_, same, found, columns);
+      if (const int64_t found = read_.size_or(same, columns_); found != columns_)
+        fail("{}: {} is {} and a head has {} columns; accepted: as many", source_, same, found, columns_);
+    config_["num_attention_heads"] = heads;
+    config_["num_key_value_heads"] = shared;
+    config_["head_dim"] = columns_;
   }
 
-  // rope_parameters of a folder.
+  // rope_parameters of a folder. Without a type the factor is that of a linear scaling, and 0 stands for none.
   Json rotary() const {
-    Json rope{{"rope_theta", read_.number_or("rope.freq_base", 10000)},
-              {"rope_type", read_.text_or("rope.scaling.type", "none")}};
-    std::string type = rope["rope_type"];
-    if (type == "none" && read_.has("rope.scale_linear")) type = "linear";
+    Json rope{{"rope_theta", read_.number_or("rope.freq_base", 10000)}, {"rope_type", "default"}};
+    const std::string type = read_.text_or("rope.scaling.type", "linear");
     const double factor = read_.number_or("rope.scaling.factor", read_.number_or("rope.scale_linear", 0));
-    if (file_.find(kDivisors)) return with_divisors(rope, type);
-    if (type == "none" || (type == "linear" && (factor == 0 || factor == 1))) rope["rope_type"] = "default";
-    else if (type == "linear") rope.update({{"rope_type", "linear"}, {"factor", factor}});
-    else if (type == "yarn") add_yarn(rope, factor);
-    else
-      fail("{}: rope.scaling.type is \"{}\"; accepted: none, linear, yarn, or the tensor \"{}\"", source_, type,
-           kDivisors);
+    const bool scales = type != "none" && (type != "linear" || (factor != 0 && factor != 1));
+    if (file_.find(kDivisors)) {
+      if (scales)
+        fail("{}: rope.scaling.type is \"{}\", and the tensor \"{}\" scales as well; accepted: one of them", source_,
+             type, kDivisors);
+      add_divisors(rope);
+    } else if (type == "yarn") {
+      add_yarn(rope, factor);
+    } else if (scales) {
+      if (type != "linear") fail("{}: rope.scaling.type is \"{}\"; accepted: none, linear, yarn", source_, type);
+      rope.update({{"rope_type", "linear"}, {"factor", factor}});
+    }
     return rope;
   }
 
   void add_yarn(Json& rope, double factor) const {
+    rope["rope_type"] = "yarn";
     rope["factor"] = factor;
     rope["original_max_position_embeddings"] = read_.size("rope.scaling.original_context_length");
     for (const char* key : {"beta_fast", "beta_slow"})
@@ -188,17 +192,13 @@ class ConfigReader {
   }
 
   // What llama.cpp's converter makes of scalings that it has no name for: each frequency's divisor.
-  Json with_divisors(Json rope, const std::string& type) const {
-    if (type != "none")
-      fail("{}: rope.scaling.type is \"{}\", and the tensor \"{}\" scales as well; accepted: one of them", source_,
-           type, kDivisors);
-    const Tensor tensor = file_.tensor(kDivisors);
-    if (tensor.is_packed() || tensor.dtype() != DType::f32 || tensor.shape().size() != 1)
-      fail("{}: tensor \"{}\" is {}; accepted: F32 of one dimension", file_.path(), kDivisors,
-           to_string(tensor.type()));
-    const std::vector<double> divisors = tensor.to_doubles();
+  void add_divisors(Json& rope) const {
+    const GgufEntry& entry = *file_.find(kDivisors);
+    if (entry.type->dtype != DType::f32 || entry.shape != std::vector<int64_t>{columns_ / 2})
+      fail("{}: tensor \"{}\" is {} [{}]; accepted: F32 [{}], half the columns of a head", file_.path(), kDivisors,
+           entry.type->name, fmt::join(entry.shape, ","), columns_ / 2);
+    const std::vector<double> divisors = file_.tensor(kDivisors).to_doubles();
     rope.update({{"rope_type", "longrope"}, {"short_factor", divisors}, {"long_factor", divisors}, {"factor", 1.0}});
-    return rope;
   }
 
   void read_text_ends() {
@@ -218,6 +218,7 @@ class ConfigReader {
   const Json settings_;
   const std::string source_;
   const ModelConfig read_;
+  int64_t columns_ = 0;  // of a head
   Json config_;
 };
 
@@ -264,6 +265,21 @@ Tensor GgufWeights::tensor(const std::string& name, const std::vector<int64_t>& 
   stored_names_[name] = stored;
   if (!file_.find(stored)) return file_.tensor(stored);  // says what there is
   return file_.tensor(stored, row_order(stored));
+}
+
+std::string GgufWeights::widened() const {
+  std::map<const GgufType*, int> counts;
+  for (const auto& [name, stored] : stored_names_)
+    if (const GgufType& type = *file_.find(stored)->type; is_codebook(type)) ++counts[&type];
+  std::vector<std::string> parts;
+  for (const auto& [type, count] : counts) {
+    const std::vector<int64_t> block{type->block};
+    const double bits = 8.0 * static_cast<double>(plane_bytes(parse_format(type->format), block).total()) /
+                        static_cast<double>(type->block);
+    parts.push_back(fmt::format("{} {} as {}, {:.3g} bits a weight for {:.3g}", count, type->name, type->format, bits,
+                                type->bits()));
+  }
+  return fmt::format("{}", fmt::join(parts, "; "));
 }
 
 void GgufWeights::check_complete() const {

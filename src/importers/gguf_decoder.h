@@ -14,6 +14,10 @@
 
 namespace hone {
 
+// Key of a graph's metadata: which of the file's types have no format and became a wider one, as "3 IQ2_XS as int7.g16,
+// 9 bits a weight for 2.31". Absent: none.
+inline constexpr char kWidened[] = "gguf.widened";
+
 // What general.architecture names.
 struct GgufArchitecture {
   std::string_view name;
@@ -39,6 +43,7 @@ class GgufWeights {
   const std::map<std::string, std::string>& stored_names() const { return stored_names_; }  // of what was asked for
   // Error that names tensors which nobody asked for: they would change what is computed.
   void check_complete() const;
+  std::string widened() const;  // of kWidened; "" for none
 
  private:
   std::vector<int64_t> row_order(const std::string& name) const;  // empty: as they lie

@@ -1,3 +1,5 @@
+#include "jobs/budget.h"
+
 #include <fmt/format.h>
 
 #include <charconv>
@@ -5,7 +7,6 @@
 
 #include "base/error.h"
 #include "base/text.h"
-#include "jobs/allocate_formats.h"
 #include "jobs/max_drop.h"
 
 namespace hone {

@@ -5,12 +5,7 @@
 #include <filesystem>
 #include <map>
 
-#include "io/onnx/import_model.h"
-#include "jobs/examined_run.h"
-#include "jobs/examined_training.h"
-#include "jobs/findings.h"
 #include "jobs/load_model.h"
-#include "jobs/predicted_size.h"
 #include "jobs/weight_facts.h"
 #include "measure/environment.h"
 #include "measure/memory.h"
@@ -21,7 +16,12 @@
 namespace hone {
 namespace {
 
-const NumberStyle kCount{NumberFormat::integer, 0}, kBytes{NumberFormat::bytes, 3};
+constexpr OptionField<DoctorFlags> kFormats[] = {
+    flag("to", "Number format to check (repeatable; default: a choice from 16 bits to 4)", &DoctorFlags::to)};
+constexpr OptionField<DoctorFlags> kOwn[] = {
+    flag("disk", "Folder that results would be written to", &DoctorFlags::disk, {.value = "FOLDER"}),
+    flag("train", "Also list what the model lacks to be trained", &DoctorFlags::train)};
+
 constexpr const char* kUsualFormats[] = {"bf16", "int8", "mxint8", "mxfp6_e3m2", "int4.g32", "mxfp4"};
 
 class Doctor {
@@ -32,11 +32,11 @@ class Doctor {
     const auto start = std::chrono::steady_clock::now();
     reset_peak();
     load();
-    if (unsupported_.empty() && prepare()) {
+    if (result_.unsupported.empty() && prepare()) {
       check_dimensions();
       check_execution();
       check_norms();
-      if (options_.train) training_ = examine_training(form_, bindings_, findings_);
+      if (options_.train) result_.training = examine_training(form_, bindings_, findings_);
     } else {
       findings_.leave_out("what is interpreted, memory and time of a run, since there is none");
       if (options_.train) findings_.leave_out("what it lacks to be trained");
@@ -45,21 +45,25 @@ class Doctor {
     check_formats();
     check_memory();
     const std::chrono::duration<double> elapsed = std::chrono::steady_clock::now() - start;
-    return diagnosis(elapsed.count());
+    result_.path = path_, result_.seconds = elapsed.count();
+    result_.findings = findings_.sorted();
+    result_.weight_bytes = sizes(graph_).weight_bytes;
+    return std::move(result_);
   }
 
  private:
   void load() {
-    if (importer_of(path_).name == std::string_view("onnx")) {  // whose nodes are listed where they lack support
+    if (importer_of(path_, options_.format).name ==
+        std::string_view("onnx")) {  // whose nodes are listed where they lack support
       OnnxImport import = import_onnx(path_);
       graph_ = std::move(import.graph);
-      unsupported_ = std::move(import.unsupported);
+      result_.unsupported = std::move(import.unsupported);
     } else {
-      graph_ = load_model(path_).graph;
+      graph_ = load_model(path_, {}, options_.format).graph;
     }
-    if (unsupported_.empty()) return;
+    if (result_.unsupported.empty()) return;
     std::map<std::string, int> by_operator;
-    for (const UnsupportedNode& node : unsupported_) ++by_operator[node.op_type];
+    for (const UnsupportedNode& node : result_.unsupported) ++by_operator[node.op_type];
     for (const auto& [name, count] : by_operator)
       findings_.add(Severity::problem,
                     fmt::format("{} ({} node{}) is not supported", name.empty() ? "an input" : name, count,
@@ -122,7 +126,9 @@ class Doctor {
 
   void check_execution() {
     try {
-      run_ = examine_run(graph_, bindings_, options_, findings_);
+      result_.run = examine_run(
+          graph_, bindings_, {.device = options_.device, .no_fallback = options_.no_fallback, .peaks = options_.peaks},
+          findings_);
     } catch (const Error& error) {
       refuse_sizes(error);
     }
@@ -156,8 +162,8 @@ class Doctor {
     std::vector<std::string> formats = options_.formats;
     if (formats.empty()) formats.assign(std::begin(kUsualFormats), std::end(kUsualFormats));
     for (const std::string& format : formats) {
-      predicted_.push_back(predict_size(graph_, format, weights_));
-      const PredictedSize& result = predicted_.back();
+      result_.formats.push_back(predict_size(graph_, format, weights_));
+      const PredictedSize& result = result_.formats.back();
       const Severity severity = options_.formats.empty() ? Severity::note : Severity::problem;
       if (!result.fault.empty()) findings_.add(severity, fmt::format("{} does not fit: {}", format, result.fault));
       else if (result.tensors == 0)
@@ -179,120 +185,51 @@ class Doctor {
   }
 
   void check_memory() {
-    memory_ = environment().memory_bytes;
+    result_.machine_bytes = environment().memory_bytes;
     std::error_code failed;
     const std::filesystem::space_info space = std::filesystem::space(options_.disk, failed);
-    if (!failed) disk_ = static_cast<int64_t>(space.available);
-    if (run_.memory && memory_ > 0 && run_.memory->total() > memory_)
+    if (!failed) result_.disk_bytes = static_cast<int64_t>(space.available);
+    if (result_.run.memory && result_.machine_bytes > 0 && result_.run.memory->total() > result_.machine_bytes)
+      findings_.add(Severity::problem,
+                    fmt::format("a run needs up to {} bytes of memory; the machine has {}", result_.run.memory->total(),
+                                result_.machine_bytes),
+                    "quantize on a larger machine first, or lower --batch and --seq");
+    int64_t largest = 0;
+    for (const PredictedSize& each : result_.formats) largest = std::max(largest, each.bytes);
+    if (result_.disk_bytes && largest > *result_.disk_bytes)
       findings_.add(
           Severity::problem,
-          fmt::format("a run needs up to {} bytes of memory; the machine has {}", run_.memory->total(), memory_),
-          "quantize on a larger machine first, or lower --batch and --seq");
-    int64_t largest = 0;
-    for (const PredictedSize& each : predicted_) largest = std::max(largest, each.bytes);
-    if (disk_ && largest > *disk_)
-      findings_.add(Severity::problem,
-                    fmt::format("a result of {} bytes does not fit on the disk, which has {} left", largest, *disk_),
-                    "write to another folder");
-  }
-
-  Table unsupported_table() const {
-    Table table{.key = "unsupported",
-                .title = "Nodes that are not supported",
-                .columns = {{"node", "node"}, {"operator", "operator"}, {"reason", "reason"}}};
-    for (const UnsupportedNode& node : unsupported_) table.rows.push_back({node.node, node.op_type, node.reason});
-    return table;
-  }
-
-  Table formats_table() const {
-    const auto now = static_cast<double>(sizes(graph_).weight_bytes);
-    Table table{.key = "formats",
-                .title = "Predicted size of the weights",
-                .columns = {{"format", "format"},
-                            {"tensors", "packed tensors", "", kCount},
-                            {"bytes", "bytes", "", kBytes},
-                            {"share", "of now", "", {NumberFormat::percent, 1}}}};
-    table.rows.push_back({std::string("now"), Cell(), number(now), number(1)});
-    for (const PredictedSize& each : predicted_)
-      if (each.fault.empty())
-        table.rows.push_back({each.format, number(static_cast<double>(each.tensors)),
-                              number(static_cast<double>(each.bytes)),
-                              number(now > 0 ? static_cast<double>(each.bytes) / now : 0)});
-    return table;
-  }
-
-  KeyValues memory_block() const {
-    const auto bytes = [](const char* key, const char* title, int64_t value) {
-      return KeyValue{key, title, number(static_cast<double>(value)), "", kBytes};
-    };
-    KeyValues block{.key = "memory",
-                    .title = "Memory and disk",
-                    .items = {bytes("weights_bytes", "weights", sizes(graph_).weight_bytes)}};
-    if (run_.memory) {
-      const PredictedMemory& run = *run_.memory;
-      block.items.insert(block.items.end(), {bytes("opened_bytes", "hone with the model opened", run.opened),
-                                             bytes("panel_bytes", "weights laid out for kernels", run.panels),
-                                             bytes("weight_page_bytes", "pages of weights as stored", run.weight_pages),
-                                             bytes("arena_bytes", "activations (arena)", run.arena),
-                                             bytes("scratch_bytes", "scratch of kernels", run.scratch),
-                                             bytes("value_bytes", "inputs, outputs, interpreted values", run.values),
-                                             bytes("code_bytes", "making machine code", run.code),
-                                             bytes("needed_bytes", "a run needs at most", run.total())});
-    }
-    block.items.push_back(bytes("machine_bytes", "the machine has", memory_));
-    if (disk_) block.items.push_back(bytes("disk_bytes", "free on disk", *disk_));
-    return block;
-  }
-
-  KeyValues speed_block() const {
-    const NumberStyle style{NumberFormat::significant, 3};
-    return {.key = "speed",
-            .title = "Predicted time of one run, on one thread of this machine when it is idle",
-            .items = {{"low_ms", "at least", number(run_.speed->low_ms), "ms", style},
-                      {"high_ms", "at most", number(run_.speed->high_ms), "ms", style}}};
-  }
-
-  std::string headline(int problems, double seconds) const {
-    const bool whole = findings_.count(Severity::unexamined) == 0;
-    const std::string found =
-        problems == 0 ? "No problem" : fmt::format("{} problem{}", problems, problems == 1 ? "" : "s");
-    return fmt::format("{} found{}. Examined in {:.2f} s.", found,
-                       whole ? "" : " in what was examined, which is not all", seconds);
-  }
-
-  Diagnosis diagnosis(double seconds) const {
-    Diagnosis result;
-    result.problems = static_cast<int>(findings_.count(Severity::problem));
-    Section section{"Diagnosis", {}};
-    if (!unsupported_.empty()) section.blocks.emplace_back(unsupported_table());
-    for (const std::vector<Table>* tables : {&run_.tables, &training_})
-      section.blocks.insert(section.blocks.end(), tables->begin(), tables->end());
-    section.blocks.emplace_back(formats_table());
-    if (run_.speed) section.blocks.emplace_back(speed_block());
-    section.blocks.emplace_back(memory_block());
-    result.record.title = path_;
-    result.record.findings = {headline(result.problems, seconds)};
-    for (std::string& text : findings_.texts()) result.record.findings.push_back(std::move(text));
-    result.record.sections.push_back(std::move(section));
-    return result;
+          fmt::format("a result of {} bytes does not fit on the disk, which has {} left", largest, *result_.disk_bytes),
+          "write to another folder");
   }
 
   const std::string& path_;
   const DoctorOptions& options_;
   Graph graph_;
   TrainingForm form_;  // where training is asked about
-  std::vector<UnsupportedNode> unsupported_;
   std::vector<WeightFacts> weights_;
   Findings findings_;
   Bindings bindings_;
-  ExaminedRun run_;
-  std::vector<Table> training_;
-  std::vector<PredictedSize> predicted_;
-  int64_t memory_ = 0;
-  std::optional<int64_t> disk_;
+  Diagnosis result_;
 };
 
 }  // namespace
+
+std::span<const OptionField<DoctorFlags>> DoctorFlags::fields() {
+  static const auto all = joined_fields<DoctorFlags>(ShapeFlags::fields(), kFormats, DeviceFlags::fields(), kOwn);
+  return all;
+}
+
+DoctorOptions DoctorFlags::typed() const {
+  return {.shapes = shapes(),
+          .formats = to,
+          .device = asked_device(),
+          .no_fallback = no_fallback,
+          .disk = disk,
+          .train = train};
+}
+
+int64_t Diagnosis::count(Severity severity) const { return std::ranges::count(findings, severity, &Finding::severity); }
 
 Diagnosis doctor(const std::string& path, const DoctorOptions& options) { return Doctor(path, options).run(); }
 

@@ -12,8 +12,6 @@
 namespace hone {
 namespace {
 
-const NumberStyle kCount{NumberFormat::integer, 0}, kBytes{NumberFormat::bytes, 3}, kPercent{NumberFormat::percent, 1};
-
 // Steps that one device should have run and does not, by ops and reason.
 class Elsewhere {
  public:
@@ -26,20 +24,11 @@ class Elsewhere {
   std::string text() const { return fmt::format("{} node{}", total_.nodes, total_.nodes == 1 ? "" : "s"); }
   int64_t copied_bytes() const { return total_.copied; }
 
-  Table table(const char* key, const char* title, bool copies, double of_flops) const {
-    Table table{.key = key,
-                .title = title,
-                .columns = {{"op", "op"}, {"nodes", "nodes", "", kCount}, {"share", "share of FLOP", "", kPercent}}};
-    if (copies) table.columns.push_back({"copied", "copied", "", kBytes});
-    table.columns.push_back({"reason", "why"});
-    for (const auto& [key_of, entry] : entries_) {
-      std::vector<Cell> row{key_of.first, number(static_cast<double>(entry.nodes)),
-                            number(of_flops > 0 ? entry.flops / of_flops : 0)};
-      if (copies) row.push_back(number(static_cast<double>(entry.copied)));
-      row.push_back(key_of.second);
-      table.rows.push_back(std::move(row));
-    }
-    return table;
+  std::vector<StepsElsewhere> listed(double of_flops) const {
+    std::vector<StepsElsewhere> all;
+    for (const auto& [key, entry] : entries_)
+      all.push_back({key.first, key.second, entry.nodes, entry.copied, of_flops > 0 ? entry.flops / of_flops : 0});
+    return all;
   }
 
  private:
@@ -57,7 +46,7 @@ LowerOptions lowering_for(const std::shared_ptr<Device>& device) {
 
 class RunExamination {
  public:
-  RunExamination(const Graph& graph, const Bindings& sizes, const DoctorOptions& options, Findings& findings)
+  RunExamination(const Graph& graph, const Bindings& sizes, const ExamineRunOptions& options, Findings& findings)
       : options_(options),
         findings_(findings),
         lowering_(lowering_for(device_or_cpu(options.device))),
@@ -82,10 +71,7 @@ class RunExamination {
     sort_steps();
     note_interpreted();
     note_on_host();
-    if (!interpreted_.empty())
-      examined.tables.push_back(interpreted_.table("interpreted", "What will be interpreted", false, flops_));
-    if (!on_host_.empty())
-      examined.tables.push_back(on_host_.table("on_host", "What will run on the host", true, flops_));
+    examined.interpreted = interpreted_.listed(flops_), examined.on_host = on_host_.listed(flops_);
     return examined;
   }
 
@@ -135,7 +121,7 @@ class RunExamination {
                   advice("kernels of the device need no copies"));
   }
 
-  const DoctorOptions& options_;
+  const ExamineRunOptions& options_;
   Findings& findings_;
   const LowerOptions lowering_;
   Graph whole_;
@@ -147,7 +133,8 @@ class RunExamination {
 
 }  // namespace
 
-ExaminedRun examine_run(const Graph& graph, const Bindings& sizes, const DoctorOptions& options, Findings& findings) {
+ExaminedRun examine_run(const Graph& graph, const Bindings& sizes, const ExamineRunOptions& options,
+                        Findings& findings) {
   return RunExamination(graph, sizes, options, findings).run();
 }
 

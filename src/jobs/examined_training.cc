@@ -1,6 +1,6 @@
 #include "jobs/examined_training.h"
 
-#include <fmt/ranges.h>
+#include <fmt/format.h>
 
 #include <map>
 #include <set>
@@ -11,8 +11,6 @@
 
 namespace hone {
 namespace {
-
-const NumberStyle kCount{NumberFormat::integer, 0};
 
 // What of the graph in training form can be trained, by names, and the graph whose nodes are the obstacles.
 struct TrainedGraph {
@@ -56,36 +54,21 @@ TrainedGraph trainability_of(const Graph& form, const std::vector<ValueId>& weig
 }
 
 // By op and reason.
-Table untrainable_table(const TrainedGraph& trained) {
+std::vector<UntrainableOp> untrainable_ops(const TrainedGraph& trained) {
   std::map<std::pair<std::string, std::string>, int64_t> nodes;
   for (const Trainability::Obstacle& obstacle : trained.found.obstacles)
     ++nodes[{trained.graph.node(obstacle.node).op->name, obstacle.why}];
-  Table table{.key = "untrainable",
-              .title = "What gives no gradient",
-              .columns = {{"op", "op"}, {"nodes", "nodes", "", kCount}, {"reason", "why"}}};
-  for (const auto& [key, count] : nodes)
-    table.rows.push_back({key.first, number(static_cast<double>(count)), key.second});
-  return table;
+  std::vector<UntrainableOp> ops;
+  for (const auto& [key, count] : nodes) ops.push_back({key.first, key.second, count});
+  return ops;
 }
 
-// Names and shapes as the file has them.
-Table parameters_table(const std::vector<StoredTensor>& parameters, const TrainingForm& form) {
-  Table table{.key = "parameters",
-              .title = "Parameters",
-              .columns = {{"name", "name"},
-                          {"shape", "shape"},
-                          {"numbers", "numbers", "", kCount},
-                          {"role", "read as"},
-                          {"trained", "trained"}}};
+std::vector<ExaminedParameter> examined(const std::vector<StoredTensor>& parameters, const TrainingForm& form) {
+  std::vector<ExaminedParameter> all;
   for (const std::vector<StoredTensor>* tensors : {&parameters, &form.others})
-    for (const StoredTensor& tensor : *tensors) {
-      const std::vector<int64_t> shape = stored_shape(form.relaid, tensor.name, tensor.shape);
-      table.rows.push_back({tensor.name, fmt::format("[{}]", fmt::join(shape, ",")),
-                            number(static_cast<double>(element_count(shape))),
-                            tensor.role == ParameterRole::none ? Cell() : Cell(std::string(to_string(tensor.role))),
-                            tensor.why_not.empty() ? std::string("yes") : "no: " + tensor.why_not});
-    }
-  return table;
+    for (const StoredTensor& tensor : *tensors)
+      all.push_back({tensor.name, stored_shape(form.relaid, tensor.name, tensor.shape), tensor.role, tensor.why_not});
+  return all;
 }
 
 // Says of each tensor why it is not trained.
@@ -109,18 +92,16 @@ void note_reached(std::vector<StoredTensor>& parameters, const TrainedGraph& tra
 
 }  // namespace
 
-std::vector<Table> examine_training(const TrainingForm& form, const Bindings& sizes, Findings& findings) {
+ExaminedTraining examine_training(const TrainingForm& form, const Bindings& sizes, Findings& findings) {
   std::vector<StoredTensor> parameters = stored_tensors(form.graph);
   std::vector<ValueId> weights;
   for (const StoredTensor& tensor : parameters)
     if (tensor.why_not.empty()) weights.push_back(tensor.id);
-  std::vector<Table> tables;
   if (weights.empty()) {
     const bool has_none = parameters.empty() && form.others.empty();
     findings.add(Severity::problem, "it can't be trained: it has no parameters",
                  has_none ? "its constants are integers, or without names" : "the table says why");
-    if (!has_none) tables.push_back(parameters_table(parameters, form));
-    return tables;
+    return {examined(parameters, form), {}};
   }
   const TrainedGraph trained = trainability_of(form.graph, weights, sizes, findings);
   const size_t obstacles = trained.found.obstacles.size();
@@ -131,9 +112,7 @@ std::vector<Table> examine_training(const TrainingForm& form, const Bindings& si
                     obstacles == 1 ? "s" : ""),
         "the table says which, and why; freeze the weights before them, or take an output that is computed earlier");
   note_reached(parameters, trained, weights.size(), findings);
-  tables.push_back(parameters_table(parameters, form));
-  if (obstacles > 0) tables.push_back(untrainable_table(trained));
-  return tables;
+  return {examined(parameters, form), untrainable_ops(trained)};
 }
 
 }  // namespace hone

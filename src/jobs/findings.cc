@@ -1,27 +1,22 @@
 #include "jobs/findings.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
+#include <array>
 
 namespace hone {
 
-constexpr const char* kSeverityNames[] = {"problem", "not examined", "slow", "note"};
+const char* to_string(Severity severity) {
+  return std::array{"problem", "not examined", "slow", "note"}[static_cast<size_t>(severity)];
+}
 
 void Findings::add(Severity severity, std::string what, std::string advice) {
   all_.push_back({severity, std::move(what), std::move(advice)});
 }
 
-int64_t Findings::count(Severity severity) const { return std::ranges::count(all_, severity, &Finding::severity); }
-
-std::vector<std::string> Findings::texts() const {
+std::vector<Finding> Findings::sorted() const {
   std::vector<Finding> sorted = all_;
   std::ranges::stable_sort(sorted, {}, &Finding::severity);
-  std::vector<std::string> texts;
-  for (const Finding& each : sorted)
-    texts.push_back(fmt::format("{}: {}.{}{}", kSeverityNames[static_cast<size_t>(each.severity)], each.what,
-                                each.advice.empty() ? "" : " Advice: ", each.advice));
-  return texts;
+  return sorted;
 }
 
 }  // namespace hone

@@ -8,6 +8,12 @@
 namespace hone {
 
 enum class Severity : uint8_t { problem, unexamined, slow, note };
+const char* to_string(Severity severity);
+
+struct Finding {
+  Severity severity;
+  std::string what, advice;
+};
 
 class Findings {
  public:
@@ -15,14 +21,9 @@ class Findings {
   void leave_out(std::string what, std::string advice = "") {
     add(Severity::unexamined, std::move(what), std::move(advice));
   }
-  int64_t count(Severity severity) const;
-  std::vector<std::string> texts() const;  // what is worst comes first
+  std::vector<Finding> sorted() const;  // what is worst comes first
 
  private:
-  struct Finding {
-    Severity severity;
-    std::string what, advice;
-  };
   std::vector<Finding> all_;
 };
 

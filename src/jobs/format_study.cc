@@ -107,8 +107,7 @@ StudyData study_rows(const Model& model, const StudyOptions& options) {
   return study;
 }
 
-Model opened(const StudyOptions& options) {
-  Model model = load_model(options.model, options.inputs);
+Model cut(Model model, const StudyOptions& options) {
   if (options.judged.max_length > 0) cut_texts(model, options.judged.max_length);
   return model;
 }
@@ -126,18 +125,10 @@ std::string judged_text(const CalibrationData& data) {
   return fmt::format("{}:{}:{}", data.metric->name(), static_cast<int>(data.judged), data.output);
 }
 
-Number with_interval(double value, Interval ci95) {
-  if (!std::isfinite(ci95.low) || !std::isfinite(ci95.high)) return {value};
-  return {value, ci95};
-}
-
-constexpr double kExact = 200;  // dB in plots, where nothing differs
-double bounded_decibels(double error) { return error > 0 ? std::min(decibels(error), kExact) : kExact; }
-
 }  // namespace
 
-FormatStudy::FormatStudy(const StudyOptions& options)
-    : model(opened(options)),
+FormatStudy::FormatStudy(const Model& original, const StudyOptions& options)
+    : model(cut(original, options)),
       graph(canonicalise(model.graph)),
       session(with_all_threads(options.session)),
       data(study_data(model, options)),
@@ -174,104 +165,14 @@ const OutputMeasure& FormatStudy::judge() {
   return *judge_;
 }
 
-std::string FormatStudy::metric_key() const {
-  std::string key = metric() ? metric()->name() : "accuracy";
-  std::ranges::replace(key, '@', '_');
-  return key;
-}
-
-NumberStyle FormatStudy::figure_style() const {
-  return metric()->def->is_share ? NumberStyle{NumberFormat::percent, 2} : NumberStyle{NumberFormat::significant, 4};
-}
-
-Axis FormatStudy::quality() const {
-  return metric() ? Axis{.title = metric()->title()} : Axis{.title = "output SQNR", .unit = "dB"};
-}
-
-double FormatStudy::quality(const OutputDistance& distance) const {
-  return distance.figure ? distance.figure->value : bounded_decibels(distance.error);
-}
-
-// One that is not a number is worse than any.
-bool FormatStudy::is_better(const OutputDistance& a, const OutputDistance& b) const {
-  const double p = quality(a), q = quality(b);
-  if (std::isnan(p) || std::isnan(q)) return !std::isnan(p);
-  return larger_is_better() ? p > q : p < q;
-}
-
-Shown FormatStudy::shown(const OutputDistance& a, const OutputDistance& b) const {
-  if (a.difference && b.difference) return shown_apart(a.difference->ci95, b.difference->ci95);  // on the same samples
-  if (a.figure && b.figure) return shown_apart(a.figure->ci95, b.figure->ci95);
-  return shown_apart(b.error_ci95, a.error_ci95);  // of errors the smaller one has the larger SQNR
-}
-
-double FormatStudy::loss(const OutputDistance& d) const {
-  if (!d.figure) return d.error;
-  if (std::isnan(d.figure->value)) return INFINITY;
-  return larger_is_better() ? 1 - d.figure->value : d.figure->value;
-}
-
-std::string FormatStudy::loss_name() const {
-  if (!metric()) return "output error";
-  if (metric()->name() == "accuracy") return "share of wrong rows";
-  return larger_is_better() ? "1 - " + metric()->title() : metric()->title();
-}
-
-Point FormatStudy::point(const std::string& label, double x, const OutputDistance& d) {
-  if (d.figure) return {label, x, d.figure->value, d.figure->ci95};
-  const Interval e = d.error_ci95;
-  if (!std::isfinite(e.high)) return {label, x, quality(d), std::nullopt};
-  return {label, x, quality(d), Interval{bounded_decibels(e.high), bounded_decibels(e.low)}};
-}
-
-std::vector<Column> FormatStudy::distance_columns(std::vector<Column> columns) const {
-  columns.push_back({"average_bits", "average bits", "", {NumberFormat::fixed, 3}});
-  columns.push_back({"bytes", "weights", "", {NumberFormat::bytes, 3}});
-  columns.push_back({"output_error", "output error", "", {NumberFormat::significant, 3}});
-  columns.push_back({"output_sqnr_db", "output SQNR", "dB", {NumberFormat::fixed, 2}});
-  if (metric()) {
-    columns.push_back({metric_key(), metric()->title(), "", figure_style()});
-    columns.push_back({metric_key() + "_difference", metric()->title() + ", difference", "", figure_style()});
-    columns.push_back({"selection_" + metric_key(), metric()->title() + ", where chosen", "", figure_style()});
-  } else {
-    columns.push_back({"selection_error", "error, where chosen", "", {NumberFormat::significant, 3}});
-  }
-  return columns;
-}
-
-namespace {
-Cell figure_cell(const Estimate& figure) {
-  if (!std::isfinite(figure.value)) return Cell("not finite");
-  return figure.ci95 ? number(figure.value, *figure.ci95) : number(figure.value);
-}
-}  // namespace
-
-std::vector<Cell> FormatStudy::distance_cells(const OutputDistance& held_out, const OutputDistance& selecting) {
-  std::vector<Cell> cells;
-  if (!std::isfinite(held_out.error)) cells = {Cell("not finite"), Cell()};
-  else if (held_out.error == 0) cells = {number(0), Cell("exact")};
-  else cells = {with_interval(held_out.error, held_out.error_ci95), number(decibels(held_out.error))};
-  if (held_out.figure) {
-    cells.push_back(figure_cell(*held_out.figure));
-    cells.push_back(held_out.difference
-                        ? figure_cell({.value = held_out.difference->value, .ci95 = held_out.difference->ci95})
-                        : Cell());
-    cells.push_back(figure_cell({.value = selecting.figure->value}));
-  } else {
-    cells.push_back(std::isfinite(selecting.error) ? number(selecting.error) : Cell("not finite"));
-  }
-  return cells;
-}
-
-std::string FormatStudy::text_of(const OutputDistance& d) {
-  std::string text = fmt::format("output error {:.3g}", d.error);
-  if (std::isfinite(d.error_ci95.high) && d.error > 0)
-    text += fmt::format(" ({:.3g}-{:.3g})", d.error_ci95.low, d.error_ci95.high);
-  if (!d.figure) return text;
-  text +=
-      fmt::format(", {} {}", metric()->title(), figure_text(d.figure->value, d.figure->ci95, metric()->def->is_share));
-  if (d.difference) text += ", against the original " + difference_text(*metric(), *d.difference);
-  return text;
+StudyFacts FormatStudy::facts() const {
+  return {.scale = scale,
+          .model = model.name,
+          .file = facts_of(model),
+          .data = data.title,
+          .selecting_samples = data.selecting.samples,
+          .held_out_samples = data.held_out().samples,
+          .holds_out = data.judging.has_value()};
 }
 
 namespace {
@@ -306,7 +207,7 @@ OutputDistance distance_of(const DistanceValues& values) {
 OutputDistance FormatStudy::distance(const OutputMeasure& measure, const Graph& changed) const {
   if (nonfinite_weights(changed, graph).empty()) return measure(changed);
   OutputDistance none{.error = INFINITY, .error_ci95 = {0, INFINITY}};
-  if (metric()) none.figure = {.value = NAN};
+  if (scale.metric) none.figure = {.value = NAN};
   return none;
 }
 
@@ -326,6 +227,14 @@ FormatStudy::Measured FormatStudy::measured(const std::string& key, const std::f
   return {distance_of(selecting), distance_of(held_out), {values[2 * kOne], values[2 * kOne + 1]}};
 }
 
-double decibels(double error) { return -10 * std::log10(error); }
+FormatStudy::Measured FormatStudy::measured_original() {
+  const auto distance_by = [&](const char* name, const OutputMeasure& measure) {
+    return distance_of(known.get<std::tuple_size_v<DistanceValues>>(name, [&] { return values_of(measure(graph)); }));
+  };
+  Measured original{.selecting = {}, .held_out = distance_by("the original, held out", judge()), .figures = {}};
+  original.held_out.difference.reset();
+  original.selecting = distance_by("the original, selecting", selection());
+  return original;
+}
 
 }  // namespace hone

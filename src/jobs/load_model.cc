@@ -3,7 +3,7 @@
 #include <filesystem>
 
 #include "io/peft.h"
-#include "jobs/adapters.h"
+#include "jobs/lora.h"
 
 namespace hone {
 

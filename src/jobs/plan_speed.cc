@@ -32,12 +32,10 @@ std::string PlanSpeed::text(const Budget& budget) const {
   return fmt::format("takes {:.3f} ms ({:.3f}-{:.3f})", plan_ms, plan_ms_ci95.low, plan_ms_ci95.high);
 }
 
-PlanSpeed measure_plan(const AllocateFormatsOptions& options, const std::string& plan_file) {
-  CandidateOptions open{.given = {}, .shapes = options.shapes, .session = options.session, .seed = options.seed};
+PlanSpeed measure_plan(const Model& original, const std::string& plan_file, CandidateOptions open, double seconds) {
   open.session.compute.reset();  // of each as it is stored
-  std::vector<Candidate> both =
-      open_candidates(std::vector{load_model(options.model, options.inputs), load_model(plan_file)}, open);
-  const std::vector<Timing> timings = time_in_turn(both, open, options.seconds);
+  std::vector<Candidate> both = open_candidates(std::vector{original, load_model(plan_file)}, open);
+  const std::vector<Timing> timings = time_in_turn(both, open, seconds);
   const Ratio ratio = speed_ratio(timings[0], timings[1]);
   return {.original_ms = timings[0].p50 * 1e-6,
           .plan_ms = timings[1].p50 * 1e-6,

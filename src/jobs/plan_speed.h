@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "jobs/allocate_formats.h"
+#include "jobs/budget.h"
 #include "jobs/candidate.h"
 #include "measure/ratio.h"
 
@@ -23,7 +23,7 @@ struct PlanSpeed {
   std::string text(const Budget& budget) const;  // "takes 0.62 (0.60-0.63) of the original's time"
 };
 
-// Throws Error when the plan's file takes other inputs than the original.
-PlanSpeed measure_plan(const AllocateFormatsOptions& options, const std::string& plan_file);
+// `seconds`: longest measured part. Throws Error when the plan's file takes other inputs than the original.
+PlanSpeed measure_plan(const Model& original, const std::string& plan_file, CandidateOptions open, double seconds);
 
 }  // namespace hone

@@ -15,7 +15,6 @@
 #include "ir/bodies.h"
 #include "jobs/calibration_data.h"
 #include "jobs/evaluation.h"
-#include "jobs/how_trained.h"
 #include "jobs/scratch_folder.h"
 #include "jobs/train_model.h"
 #include "jobs/untrained_lines.h"
@@ -40,6 +39,16 @@ constexpr OptionField<PruneSchedule> kFields[] = {
     {"stages", "of a schedule, with training after each", &PruneSchedule::stages},
     {"score-rate", "learning rate of the descent that the score movement follows", &PruneSchedule::score_rate},
 };
+
+constexpr OptionField<PruneFlags> kOwn[] = {
+    flag("data",
+         "What scores, and training, learn from: texts, arrays or a data set; for snip and movement with labels",
+         &PruneFlags::data, {.file = OptionFile::reads}),
+    flag("batch", "Samples of it that run at once", &PruneFlags::rows_at_once, {.least = 1, .most = int64_t{1} << 20}),
+    flag("train-config", "TOML file with the keys of hone train: trains what is left, after each stage; zeros stay",
+         &PruneFlags::train_config, {.file = OptionFile::reads}),
+    flag("store", "whole, or sparse: a bitmap and the values that are left, where that is smaller",
+         &PruneFlags::store)};
 
 const char* loss_of(TargetKind kind) {
   switch (kind) {
@@ -172,10 +181,10 @@ class Pruner {
     training.training.keep_zeros = true;
     training.session = options_.data.session;
     const Model begun = load_model(in);
-    const TrainedModel stages =
+    const TrainedModel after =
         train_model(begun, training, {.progress = context_.progress, .cancelled = context_.cancelled});
-    trained_.push_back(fmt::format("stage {}: {}", stage, how_trained(stages)));
-    save_trained(out, stages, begun);
+    trained_.push_back({after.outcome, after.data_rows, after.data});
+    save_trained(out, after, begun);
     Model trained = load_model(out);
     trained.path = model_.path, trained.name = model_.name;
     trained.weight_files = model_.weight_files, trained.file_bytes = model_.file_bytes;
@@ -204,13 +213,32 @@ class Pruner {
   const TaskContext& context_;
   Graph original_;
   std::vector<PrunedPart> parts_;
-  std::vector<std::string> trained_, passed_over_;
+  std::vector<StageTraining> trained_;
+  std::vector<std::string> passed_over_;
   ScratchFolder scratch_;
 };
 
 }  // namespace
 
 std::span<const OptionField<PruneSchedule>> prune_schedule_fields() { return kFields; }
+
+std::span<const OptionField<PruneFlags>> PruneFlags::own_fields() {
+  static const auto all = joined_fields<PruneFlags>(prune_fields(), prune_schedule_fields(), kOwn);
+  return all;
+}
+
+std::span<const OptionField<PruneFlags>> PruneFlags::fields() {
+  static const auto all = joined_fields<PruneFlags>(own_fields(), RunFlags::fields());
+  return all;
+}
+
+PruneModelOptions PruneFlags::typed() const {
+  return {.prune = *this,
+          .schedule = *this,
+          .data = {data, rows_at_once, session_options()},
+          .train_config = train_config,
+          .store = store};
+}
 
 LossData loss_data(const Graph& graph, const CalibrationData& read, const std::string& file, const std::string& what) {
   if (read.right.empty() || !loss_of(read.right[0].kind) || read.judged != Judged::rows)
@@ -260,6 +288,10 @@ ScoreSources score_sources(const Model& model, const Graph& graph, const PruneOp
 
 PrunedModel prune_model(const Model& model, const PruneModelOptions& options, const TaskContext& context) {
   return Pruner(model, options, context).run();
+}
+
+PrunedModel prune_model(const Model& model, const PruneFlags& options, const TaskContext& context) {
+  return prune_model(model, options.typed(), context);
 }
 
 void check_storage(const PruneModelOptions& options, const std::string& output) {

@@ -8,9 +8,11 @@
 #include "jobs/calibration_data.h"
 #include "jobs/load_model.h"
 #include "jobs/quantize_model.h"
+#include "jobs/run_options.h"
 #include "jobs/save_model.h"
 #include "jobs/task.h"
 #include "jobs/train_options.h"
+#include "jobs/training_run.h"
 #include "prune/loss_gradients.h"
 #include "prune/prune_weights.h"
 
@@ -32,12 +34,29 @@ struct PruneModelOptions {
   std::string store = "whole";  // sparse: as a bitmap and the values that are left, where that is smaller
 };
 
+// The same as a program or another language gives it.
+struct PruneFlags : PruneOptions, PruneSchedule, RunFlags {
+  std::string data, train_config, store = "whole";
+  int64_t rows_at_once = 16;
+
+  PruneModelOptions typed() const;
+  static std::span<const OptionField<PruneFlags>> own_fields();  // all but those of RunFlags
+  static std::span<const OptionField<PruneFlags>> fields();
+};
+
 // Bytes of all constants, and what they take where those of which many elements are alike are a bitmap and the others'
 // values (io/sparse_storage.h).
 struct StoredBytes {
   int64_t whole = 0, sparse = 0;
 };
 StoredBytes stored_bytes(const Graph& graph);
+
+// Of the training after one stage.
+struct StageTraining {
+  TrainingOutcome outcome;
+  int64_t data_rows = 0;
+  std::string data;  // the path
+};
 
 struct PrunedModel {
   Model model;              // as it is to be written
@@ -48,7 +67,7 @@ struct PrunedModel {
   StoredBytes stored;
   std::vector<PrunedPart> parts;         // of the last stage
   std::vector<std::string> passed_over;  // weights that are not looked at: a sentence each
-  std::vector<std::string> trained;      // what training after each stage did: a sentence each
+  std::vector<StageTraining> trained;    // by stage
 };
 
 // Scores' sources for the graph, from the data, which `reading` says how to read. Throws Error where the method needs
@@ -62,6 +81,7 @@ LossData loss_data(const Graph& graph, const CalibrationData& read, const std::s
 
 // Throws Error where options, data and model do not fit.
 PrunedModel prune_model(const Model& model, const PruneModelOptions& options, const TaskContext& context = {});
+PrunedModel prune_model(const Model& model, const PruneFlags& options, const TaskContext& context = {});
 
 // Throws Error where no file of that name has the options' storage.
 void check_storage(const PruneModelOptions& options, const std::string& output);

@@ -1,21 +1,18 @@
 #include "jobs/prune_sweep.h"
 
 #include <algorithm>
-#include <array>
 #include <charconv>
 #include <cmath>
 #include <map>
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
-#include "base/atomic_file.h"
 #include "base/error.h"
 #include "base/text.h"
-#include "jobs/format_study.h"
 #include "jobs/prune_model.h"
-#include "measure/environment.h"
-#include "report/svg.h"
+#include "jobs/sweep_training.h"
+#include "passes/pipelines.h"
+#include "train/training_form.h"
 
 namespace hone {
 namespace {
@@ -30,113 +27,100 @@ double number_of(const std::string& text, const std::string& all) {
   return value;
 }
 
-struct Swept {
-  std::string method;
-  double sparsity = 0;
-  OutputDistance selecting, held_out;
-  int64_t parameters = 0, compact = 0;  // bytes of the zeros as a bitmap
-};
+int64_t count_of(double figure) { return static_cast<int64_t>(std::clamp(figure, 0.0, 0x1p62)); }
 
 class PruneSweeper {
  public:
-  explicit PruneSweeper(const PruneSweepOptions& options)
+  PruneSweeper(const Model& model, const PruneSweepOptions& options, const TaskContext& context)
       : options_(options),
-        study_({.model = options.model,
-                .inputs = options.inputs,
-                .data = options.data,
+        context_(context),
+        study_(model,
+               {.data = options.data,
                 .judged = options.judged,
                 .calibration = options.calibration,
                 .quantize = {},
                 .session = options.session,
-                .memory = options.folder + "/measurements.txt",
-                .settings = fmt::format("prune {} {}", options.prune.structure, options.prune.scope)}) {}
+                .memory = options.measurements,
+                .settings = fmt::format("prune {} {} as stored ", options.prune.structure, options.prune.scope)}),
+        original_(model) {
+    original_.graph = training_form(model.graph).graph;  // the tensors of the file, norms apart
+    if (options.training) {
+      training_ = *options.training;
+      training_->training.keep_zeros = true;
+      key_ = training_key(*training_);
+    }
+  }
 
-  Record run() {
+  PruneSweep run() {
+    PruneSweep sweep{.study = study_.facts(), .methods = options_.methods, .trains = training_.has_value()};
+    size_t number = 0;
     for (const std::string& method : options_.methods) {
       PruneOptions prune = options_.prune;
       prune.method = method;
       for (double sparsity : options_.sparsities) {
         prune.sparsity = sparsity;
-        tell(options_.progress, fmt::format("{} {} ({} of {})", method, sparsity, swept_.size() + 1,
-                                            options_.methods.size() * options_.sparsities.size()));
-        swept_.push_back(measured(prune));
+        const std::string name = fmt::format("{} {}", method, sparsity);
+        context_.tell(
+            fmt::format("{} ({} of {})", name, ++number, options_.methods.size() * options_.sparsities.size()));
+        sweep.prunings.push_back(measured(name, prune, false));
+        if (training_) sweep.prunings.push_back(measured(name, prune, true));
       }
     }
-    const LinePlot plot = curves();
-    write_file(options_.folder + "/sweep.csv", csv());
-    write_file(options_.folder + "/curves.svg", svg(plot));
-    return {.title = fmt::format("{} pruned by {}", study_.model.name, fmt::join(options_.methods, ", ")),
-            .command = options_.command,
-            .findings = {fmt::format("tables and plots in {}; nothing was trained after pruning", options_.folder)},
-            .sections = {{"Pruning", {plot, table()}}},
-            .machine = describe(environment()),
-            .manifest = {{"input", study_.model.path, study_.model.sha256(), study_.model.file_bytes}}};
+    if (training_) sweep.original_trained = trained_original();
+    sweep.measured = study_.known.measured(), sweep.recalled = study_.known.recalled();
+    if (training_)
+      sweep.original = swept("the original", 0, false, study_.measured_original(), figures_of(study_.graph));
+    return sweep;
   }
 
  private:
-  Swept measured(const PruneOptions& prune) {
-    const std::string key = fmt::format("{} {}", prune.method, prune.sparsity);
-    const auto [selecting, held_out, figures] = study_.measured(key, [&]() -> FormatStudy::Changed {
-      if (!sources_.contains(prune.method))  // the scores of a method are the same at every sparsity
-        sources_[prune.method] =
-            score_sources(study_.model, study_.graph, prune, options_.calibration, PruneSchedule().score_rate);
-      const Graph graph = prune_weights(study_.graph, prune, sources_.at(prune.method)).graph;
-      return {graph, {static_cast<double>(sizes(graph).parameters), static_cast<double>(stored_bytes(graph).sparse)}};
+  using Figures = std::array<double, 2>;
+  static Figures figures_of(const Graph& graph) {
+    return {static_cast<double>(sizes(graph).parameters), static_cast<double>(stored_bytes(graph).sparse)};
+  }
+  static SweptPruning swept(const std::string& method, double sparsity, bool trained,
+                            const FormatStudy::Measured& measured, const Figures& figures) {
+    return {
+        method, sparsity, trained, measured.selecting, measured.held_out, count_of(figures[0]), count_of(figures[1])};
+  }
+  static FormatStudy::Changed changed(const Graph& graph) { return {graph, figures_of(graph)}; }
+
+  Graph pruned(const PruneOptions& prune) {
+    if (!sources_.contains(prune.method))  // the scores of a method are the same at every sparsity
+      sources_[prune.method] =
+          score_sources(original_, original_.graph, prune, options_.calibration, PruneSchedule().score_rate);
+    return prune_weights(original_.graph, prune, sources_.at(prune.method)).graph;
+  }
+
+  Graph trained(const std::string& name, const Graph& graph) {
+    Model variant = original_;
+    variant.graph = graph;
+    return trained_variant(variant, *training_, options_.judged, name, context_);
+  }
+
+  SweptPruning measured(const std::string& name, const PruneOptions& prune, bool trains) {
+    const std::string key = trains ? fmt::format("{} trained {}", name, key_) : name;
+    const FormatStudy::Measured measured = study_.measured(key, [&] {
+      const Graph graph = pruned(prune);
+      return changed(trains ? trained(name, graph) : canonicalise(graph));
     });
-    return {prune.method,
-            prune.sparsity,
-            selecting,
-            held_out,
-            static_cast<int64_t>(std::clamp(figures[0], 0.0, 0x1p62)),
-            static_cast<int64_t>(std::clamp(figures[1], 0.0, 0x1p62))};
+    return swept(prune.method, prune.sparsity, trains, measured, measured.figures);
   }
 
-  LinePlot curves() const {
-    LinePlot plot{
-        .key = "curves", .title = "Quality against sparsity", .x = {.title = "sparsity"}, .y = study_.quality()};
-    for (const std::string& method : options_.methods) {
-      Line line{.label = method, .points = {}};
-      for (const Swept& s : swept_)
-        if (s.method == method && std::isfinite(s.held_out.error))
-          line.points.emplace_back(s.sparsity, study_.quality(s.held_out));
-      plot.lines.push_back(std::move(line));
-    }
-    return plot;
-  }
-
-  Table table() {
-    const NumberStyle count{NumberFormat::integer, 0}, bytes{NumberFormat::bytes, 3};
-    Table table{.key = "sweep",
-                .title = study_.data.title,
-                .columns = {{"method", "method"},
-                            {"sparsity", "sparsity", "", {NumberFormat::significant, 3}},
-                            {"parameters", "weights", "", count},
-                            {"compact", "bytes with bitmaps", "", bytes},
-                            {"output_error", "output error", "", {NumberFormat::significant, 3}},
-                            {"quality", study_.quality().title, "", {NumberFormat::significant, 4}}},
-                .rows = {},
-                .note =
-                    "Output error: sum of squared differences to the original's outputs over the sum of their "
-                    "squares. Kernels multiply by zeros, too; bitmaps are what it could be stored in."};
-    for (const Swept& s : swept_)
-      table.rows.push_back({s.method, number(s.sparsity), number(static_cast<double>(s.parameters)),
-                            number(static_cast<double>(s.compact)), number(s.held_out.error),
-                            number(study_.quality(s.held_out))});
-    return table;
-  }
-
-  std::string csv() const {
-    std::string text = fmt::format("method,sparsity,parameters,compact_bytes,output_error,{}\n", study_.metric_key());
-    for (const Swept& s : swept_)
-      text += fmt::format("{},{},{},{},{},{}\n", s.method, s.sparsity, s.parameters, s.compact, s.held_out.error,
-                          study_.quality(s.held_out));
-    return text;
+  SweptPruning trained_original() {
+    const std::string name = "the original";
+    const FormatStudy::Measured measured = study_.measured(fmt::format("{} trained {}", name, key_),
+                                                           [&] { return changed(trained(name, original_.graph)); });
+    return swept(name, 0, true, measured, measured.figures);
   }
 
   const PruneSweepOptions& options_;
+  const TaskContext& context_;
   FormatStudy study_;
+  Model original_;  // in training form
+  std::optional<TrainModelOptions> training_;
+  std::string key_;  // of the training
   std::map<std::string, ScoreSources> sources_;
-  std::vector<Swept> swept_;
 };
 
 }  // namespace
@@ -162,7 +146,7 @@ std::vector<double> parse_sparsities(const std::string& text) {
   return found;
 }
 
-Record prune_sweep(const PruneSweepOptions& options) {
+PruneSweep sweep_pruning(const Model& model, const PruneSweepOptions& options, const TaskContext& context) {
   if (options.sparsities.empty() || options.methods.empty()) fail("a sweep of pruning needs sparsities and methods");
   for (const std::string& method : options.methods) {
     PruneOptions prune = options.prune;
@@ -172,7 +156,7 @@ Record prune_sweep(const PruneSweepOptions& options) {
     if (find_score(prune).needs != ScoreDef::Needs::nothing && options.calibration.file.empty())
       fail("method {} scores weights by data, which should not be those it is judged on; give --calib FILE", method);
   }
-  return PruneSweeper(options).run();
+  return PruneSweeper(model, options, context).run();
 }
 
 }  // namespace hone

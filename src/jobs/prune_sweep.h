@@ -1,15 +1,15 @@
-// hone sweep --sparsity: a model pruned by several methods to several sparsities, as curves.
+// A model pruned by several methods to several sparsities, and on demand trained after each as well.
 #pragma once
 
+#include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
-#include "jobs/evaluation.h"
-#include "jobs/progress.h"
-#include "jobs/quantize_model.h"
+#include "jobs/format_study.h"
+#include "jobs/task.h"
+#include "jobs/train_model.h"
 #include "prune/prune_weights.h"
-#include "report/record.h"
-#include "runtime/session.h"
 
 namespace hone {
 
@@ -18,19 +18,35 @@ namespace hone {
 std::vector<double> parse_sparsities(const std::string& text);
 
 struct PruneSweepOptions {
-  std::string model, folder;  // folder: where sweep.csv, the plots and what was measured go
-  std::vector<std::string> inputs;
   std::vector<double> sparsities;
   std::vector<std::string> methods;
   PruneOptions prune;             // all but the method and the sparsity
   Calibration data, calibration;  // what outputs are compared on, what scores learn from
   EvaluationOptions judged;
+  std::optional<TrainModelOptions> training = {};  // of what is left, where zeros stay; none: it is not trained
   SessionOptions session;
-  std::string command;
-  Progress progress = {};
+  std::string measurements;  // file in which they are remembered; empty: none
 };
 
-// Table "sweep", and a curve for each method; the same as files in the folder, where measurements are remembered.
-Record prune_sweep(const PruneSweepOptions& options);
+// The model pruned by one method to one sparsity, measured.
+struct SweptPruning {
+  std::string method;
+  double sparsity = 0;
+  bool trained = false;  // after it was pruned
+  OutputDistance selecting, held_out;
+  int64_t parameters = 0, sparse_bytes = 0;  // sparse: zeros as a bitmap
+};
+
+struct PruneSweep {
+  StudyFacts study;
+  std::vector<std::string> methods;
+  bool trains = false;
+  std::vector<SweptPruning> prunings;  // by method, then sparsity; with training each one pruned, then trained
+  std::optional<SweptPruning> original, original_trained;  // with training: as it is, and trained as long unpruned
+  int64_t measured = 0, recalled = 0;
+};
+
+// The weights that hone prune would take out of the model. With `measurements` it goes on where they end.
+PruneSweep sweep_pruning(const Model& model, const PruneSweepOptions& options, const TaskContext& context = {});
 
 }  // namespace hone

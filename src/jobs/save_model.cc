@@ -5,9 +5,7 @@
 #include "base/error.h"
 #include "base/registry.h"
 #include "base/staged_files.h"
-#include "base/text.h"
 #include "exporters/registry.h"
-#include "io/tokenizer_files.h"
 #include "jobs/finite_weights.h"
 #include "jobs/verify_written.h"
 
@@ -64,22 +62,12 @@ int64_t write_scratch_model(const std::string& path, const Graph& graph,
   return bytes_of(exporter_for(path).write(path, graph, files, {}).files);
 }
 
-std::string size_finding(const std::string& path, const SavedModel& saved, const Model& source) {
+int64_t original_bytes(const std::string& path, const Model& source) {
   const ExporterDef& exporter = exporter_for(path);
-  const bool is_folder = source.is_folder();
-  int64_t original = source.file_bytes;
+  int64_t bytes = source.file_bytes;
   for (const auto& [name, content] : source.files)
-    if (is_folder && exporter.carries(name)) original += static_cast<int64_t>(content.size());
-  return fmt::format("{}: {}, {:.1f} % of {}'s {} (whole files, {}what is not packed included)", path,
-                     human_bytes(static_cast<double>(saved.bytes)),
-                     100.0 * static_cast<double>(saved.bytes) / static_cast<double>(original), source.name,
-                     human_bytes(static_cast<double>(original)),
-                     is_folder && has_tokenizer(source.files) ? "the tokenizer and " : "");
-}
-
-void add_check(Record& record, const std::string& path, const SavedModel& saved) {
-  record.findings.push_back(fmt::format("{}: {}", path, saved.check));
-  record.findings.insert(record.findings.end(), saved.notes.begin(), saved.notes.end());
+    if (source.is_folder() && exporter.carries(name)) bytes += static_cast<int64_t>(content.size());
+  return bytes;
 }
 
 SavedModel save_as_artefact(const std::string& path, const Graph& graph,

@@ -9,7 +9,6 @@
 #include "exporters/carried_files.h"
 #include "exporters/exporter.h"
 #include "jobs/load_model.h"
-#include "report/record.h"
 
 namespace hone {
 
@@ -34,12 +33,8 @@ SavedModel save_model(const std::string& path, const Graph& graph, const Model& 
 int64_t write_scratch_model(const std::string& path, const Graph& graph,
                             const std::map<std::string, std::string>& files);
 
-// "out.safetensors: 24.1 MB, 26.5 % of model's 90.9 MB (whole files, …)". What the original's files besides the
-// weights hold counts where the written file holds it too.
-std::string size_finding(const std::string& path, const SavedModel& saved, const Model& source);
-
-// Adds the check and the notes to the record's findings.
-void add_check(Record& record, const std::string& path, const SavedModel& saved);
+// Of the source's files: its weights, and what lies beside them that a file written as `path` holds too.
+int64_t original_bytes(const std::string& path, const Model& source);
 
 SavedModel save_as_artefact(const std::string& path, const Graph& graph,
                             const std::map<std::string, std::string>& files);

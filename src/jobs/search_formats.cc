@@ -1,7 +1,5 @@
 #include "jobs/search_formats.h"
 
-#include "jobs/max_drop.h"
-
 #include <fmt/ranges.h>
 
 #include <algorithm>
@@ -11,6 +9,7 @@
 #include "base/clock.h"
 #include "base/text.h"
 #include "calibrate/collect.h"
+#include "jobs/max_drop.h"
 #include "jobs/plan_files.h"
 
 namespace hone {
@@ -32,21 +31,20 @@ void check(const AllocateFormatsOptions& options) {
   if (q.equalise_layers || q.smooth_quant || q.awq_scaling || q.rotate_hadamard || q.bias_correction)
     fail(
         "passes that rewrite the model for a choice of formats come after the choice: give them to quantize or "
-        "squeeze, beside --config {}",
-        options.output);
+        "squeeze, beside the plan as --config");
   if (!q.to.empty()) fail("--to {}: the format of each weight is what is chosen; name candidates in --formats", q.to);
 }
 
 class FormatSearch {
  public:
-  FormatSearch(const AllocateFormatsOptions& options, FormatStudy& study)
-      : options_(options), study_(study), found_{study} {}
+  FormatSearch(const AllocateFormatsOptions& options, FormatStudy& study, const TaskContext& context)
+      : options_(options), study_(study), context_(context), found_{study} {}
 
   FoundFormats run() {
     const auto start = std::chrono::steady_clock::now();
-    tell(options_.progress, "gathering statistics of the layers' inputs");
+    context_.tell("gathering statistics of the layers' inputs");
     found_.candidates = make_candidates(study_.graph, options_.formats, options_.quantize, quantizer(),
-                                        [&](const std::string& f) { tell(options_.progress, "packing in " + f); });
+                                        [&](const std::string& f) { context_.tell("packing in " + f); });
     files_.emplace(study_, found_.candidates, options_.quantize, options_.session.compute, options_.target);
     set_costs();
     if (options_.budget) check_budget();  // before anything that takes long
@@ -82,7 +80,7 @@ class FormatSearch {
             .batches = std::max<size_t>(1, study_.data.selecting.batches.size() / kSubstitutionShare),
             .session = study_.session,
             .told = [&](size_t done, size_t of) {
-              tell(options_.progress, fmt::format("sensitivity of tensor {} of {}", done + 1, of));
+              context_.tell(fmt::format("sensitivity of tensor {} of {}", done + 1, of));
             }};
   }
 
@@ -110,12 +108,12 @@ class FormatSearch {
   // milliseconds where it is one of time.
   void set_costs() {
     if (is_of(Budget::Kind::bytes)) {
-      tell(options_.progress, fmt::format("what each format takes of a .{} file", options_.target));
+      context_.tell(fmt::format("what each format takes of a .{} file", options_.target));
       set_item_costs([&](size_t t, size_t f) { return files_->cost(t, static_cast<int>(f)); });
       const Solution least = cheapest(items_);
       found_.fixed_cost = static_cast<double>(files_->bytes(least.chosen)) - least.cost;
     } else if (is_of(Budget::Kind::latency)) {
-      tell(options_.progress, "timing every format");
+      context_.tell("timing every format");
       const Bindings bindings = bind_symbols(study_.graph, options_.shapes);
       found_.times =
           time_formats(found_.candidates, study_.graph, default_inputs(study_.graph, bindings, options_.seed),
@@ -143,7 +141,7 @@ class FormatSearch {
 
   // Of a metric, the output error decides among equals.
   double loss_of(const OutputDistance& d) const {
-    const double loss = std::min(study_.loss(d), kWorst);
+    const double loss = std::min(study_.scale.loss(d), kWorst);
     return d.figure ? loss + 1e-6 * std::min(d.error, 1.0) : loss;
   }
 
@@ -152,13 +150,11 @@ class FormatSearch {
   }
 
   AllocateOptions allocate_options(double budget, int trials) {
-    return {
-        .budget = budget,
-        .trials = trials,
-        .seed = options_.seed,
-        .score = [&](std::span<const int> chosen) { return priced(chosen); },
-        .told =
-            [&](const Trial& trial) { tell(options_.progress, fmt::format("{}: {:.3g}", trial.origin, trial.score)); }};
+    return {.budget = budget,
+            .trials = trials,
+            .seed = options_.seed,
+            .score = [&](std::span<const int> chosen) { return priced(chosen); },
+            .told = [&](const Trial& trial) { context_.tell(fmt::format("{}: {:.3g}", trial.origin, trial.score)); }};
   }
 
   std::string formats_text() const { return fmt::format("{}", fmt::join(found_.candidates.formats, ", ")); }
@@ -167,7 +163,7 @@ class FormatSearch {
     const Budget& budget = *options_.budget;
     const Solution least = cheapest(items_);
     if (budget.kind == Budget::Kind::drop) {
-      if (!study_.metric())
+      if (!study_.scale.metric)
         fail("a budget of {}: of which metric? Give --data with labels, or --metric", to_string(budget));
       return;
     }
@@ -241,8 +237,10 @@ class FormatSearch {
   }
 
   void measure_written(const std::vector<int>& chosen) {
-    tell(options_.progress, "timing the plan as written beside the original");
-    PlanSpeed speed = measure_plan(options_, files_->write(chosen).path);
+    context_.tell("timing the plan as written beside the original");
+    PlanSpeed speed = measure_plan(
+        study_.model, files_->write(chosen).path,
+        {.given = {}, .shapes = options_.shapes, .session = options_.session, .seed = options_.seed}, options_.seconds);
     if (!fastest_ || speed.share < fastest_->share) fastest_ = speed;
     found_.speed = std::move(speed);
   }
@@ -260,21 +258,22 @@ class FormatSearch {
   }
 
   // More than the original, by what selects.
-  double lost(const OutputDistance& d) { return study_.loss(d) - study_.loss(study_.selection().of_reference()); }
+  double lost(const OutputDistance& d) {
+    return study_.scale.loss(d) - study_.scale.loss(study_.selection().of_reference());
+  }
 
   // The least of the front's budgets whose choice loses no more than is allowed.
   void choose_within_drop() {
     const double original = study_.selection().of_reference().figure->value;
     const double allowed =
-        MaxDrop{options_.budget->value, options_.budget->is_relative}.of(original, study_.metric()->def->is_share);
+        MaxDrop{options_.budget->value, options_.budget->is_relative}.of(original, study_.scale.metric->def->is_share);
     double least = INFINITY;
     for (double budget : budgets()) {
       const std::optional<Solution> solved = solve_knapsack(items_, budget * (1 + kNearlyEqual));
       if (!solved) continue;
       const double of_solution = lost(found_.distance(solved->chosen));
-      tell(options_.progress,
-           fmt::format("{:.2f} bits: {} {:.3g} more than the original's",
-                       found_.candidates.average_bits(solved->chosen), study_.loss_name(), of_solution));
+      context_.tell(fmt::format("{:.2f} bits: {} {:.3g} more than the original's",
+                                found_.candidates.average_bits(solved->chosen), study_.scale.loss_name(), of_solution));
       least = std::min(least, of_solution);
       if (of_solution > allowed) continue;
       choose_within(budget * (1 + kNearlyEqual));
@@ -284,7 +283,7 @@ class FormatSearch {
         "no choice of formats meets the budget of {}: with {}, the least that was lost is {:.3g} of {}, where {:.3g} "
         "is "
         "allowed. Nothing is written. Wider --formats or a larger drop may do",
-        to_string(*options_.budget), formats_text(), least, study_.metric()->title(), allowed);
+        to_string(*options_.budget), formats_text(), least, study_.scale.metric->title(), allowed);
   }
 
   // What a solution rests on is measured until it rests on measurements alone: it would choose what is estimated too
@@ -317,7 +316,7 @@ class FormatSearch {
     for (double budget : budgets()) {
       const std::optional<Solution> solved = solve_knapsack(items_, budget);
       if (!solved || (!found_.front.empty() && found_.front.back().chosen == solved->chosen)) continue;
-      tell(options_.progress, fmt::format("front: {:.2f} bits", found_.candidates.average_bits(solved->chosen)));
+      context_.tell(fmt::format("front: {:.2f} bits", found_.candidates.average_bits(solved->chosen)));
       found_.front.push_back(
           {solved->chosen, solved->cost, solved->loss, loss_of(found_.distance(solved->chosen)), "front"});
     }
@@ -334,6 +333,7 @@ class FormatSearch {
 
   const AllocateFormatsOptions& options_;
   FormatStudy& study_;
+  const TaskContext& context_;
   FoundFormats found_;
   std::vector<std::vector<Choice>> items_;  // of the knapsack, by tensor, by format
   std::optional<PlanFiles> files_;          // that choices become
@@ -358,9 +358,9 @@ OutputDistance FoundFormats::judged(std::span<const int> choice) {
   }));
 }
 
-FoundFormats search_formats(const AllocateFormatsOptions& options, FormatStudy& study) {
+FoundFormats search_formats(const AllocateFormatsOptions& options, FormatStudy& study, const TaskContext& context) {
   check(options);
-  return FormatSearch(options, study).run();
+  return FormatSearch(options, study, context).run();
 }
 
 }  // namespace hone

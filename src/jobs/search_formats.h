@@ -35,6 +35,6 @@ struct FoundFormats {
 };
 
 // Throws Error when the options contradict each other or no choice meets the budget.
-FoundFormats search_formats(const AllocateFormatsOptions& options, FormatStudy& study);
+FoundFormats search_formats(const AllocateFormatsOptions& options, FormatStudy& study, const TaskContext& context);
 
 }  // namespace hone

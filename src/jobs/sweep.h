@@ -1,37 +1,36 @@
-// hone sweep: a model in one number format after the other, as curves.
+// hone sweep: a model in many number formats, or pruned in many ways, one after the other.
 #pragma once
 
-#include <optional>
 #include <string>
+#include <variant>
 #include <vector>
 
-#include "jobs/evaluation.h"
-#include "jobs/progress.h"
-#include "jobs/quantize_model.h"
-#include "jobs/train_model.h"
-#include "report/record.h"
-#include "runtime/session.h"
+#include "jobs/evaluation_flags.h"
+#include "jobs/format_sweep.h"
+#include "jobs/prune_sweep.h"
+#include "jobs/quantize_flags.h"
+#include "jobs/run_options.h"
 
 namespace hone {
 
-struct SweepOptions {
-  std::string model, folder;  // folder: where sweep.csv, the plots and what was measured go
-  std::vector<std::string> inputs;
-  std::vector<std::string> formats;  // canonical, in the order in which they are measured
-  bool activations = false;          // inputs of products too, not only weights
-  QuantizeOptions quantize;          // all but the format
-  Calibration data, calibration;     // what outputs are compared on, what methods learn from (StudyOptions)
-  EvaluationOptions judged;          // by what
-  // How the model is trained in each format as well, beside being quantized after training: all but the
-  // rules. None: it is not.
-  std::optional<TrainModelOptions> training = {};
-  SessionOptions session;
-  std::string command;
-  Progress progress = {};
+// Of one of the two.
+using TypedSweepOptions = std::variant<FormatSweepOptions, PruneSweepOptions>;
+using SweepResult = std::variant<FormatSweep, PruneSweep>;
+
+struct SweepOptions : EvaluationFlags, QuantizeFlags, RunFlags {
+  SweepOptions() { QuantizeFlags::compute = "f32"; }
+  std::vector<std::string> formats, methods;  // formats or sparsity
+  std::string sparsity, train_config, measurements;
+  std::string structure = PruneOptions().structure, scope = PruneOptions().scope;
+  bool with_activations = false, train = false;
+
+  TypedSweepOptions typed() const;                                   // throws Error where options contradict each other
+  static std::span<const OptionField<SweepOptions>> asked_fields();  // formats, sparsity, methods, structure, scope
+  static std::span<const OptionField<SweepOptions>> other_fields();  // all but those
+  static std::span<const OptionField<SweepOptions>> fields();
 };
 
-// Table "sweep", curves of all families in one plot, and the best so far by trial; the same as files in the folder. A
-// folder with measurements of the same model, data and options is gone on with.
-Record sweep(const SweepOptions& options);
+SweepResult sweep(const Model& model, const TypedSweepOptions& options, const TaskContext& context = {});
+SweepResult sweep(const Model& model, const SweepOptions& options, const TaskContext& context = {});
 
 }  // namespace hone

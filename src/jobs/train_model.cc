@@ -24,9 +24,9 @@
 #include "measure/memory.h"
 #include "ops/calls/fake_quant.h"
 #include "passes/pipelines.h"
-#include "train/adapters.h"
 #include "train/head.h"
 #include "train/initialise.h"
+#include "train/lora.h"
 #include "train/norm_statistics.h"
 #include "train/rounded_training.h"
 
@@ -125,6 +125,7 @@ class Job {
 
   void read_data() {
     Dataset read = read_for(model_, options_);
+    if (options_.dealt) options_.dealt(read);
     const DatasetFacts found = check_dataset(read);
     say(to_string(found));
     result_.data = options_.data;

@@ -80,8 +80,7 @@ std::vector<LabStep> adapter_steps(const LabPlaces& places) {
        .makes = {fused}}};
   LabStep judge{.name = "accuracy", .what = "all on the same reviews", .words = {"evaluate"}};
   for (const Adapted& each : kAdapted) judge.words.push_back(model_of(places, each.name));
-  for (const char* word : {"--data", places.reviews().c_str(), "--split", "test", "--json"})
-    judge.words.emplace_back(word);
+  judge.words.insert(judge.words.end(), {"--data", places.reviews(), "--split", "test", "--json"});
   if (places.quick) judge.words.insert(judge.words.end(), {"--limit", "200"});
   steps.push_back(judge);
   return steps;

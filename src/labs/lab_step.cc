@@ -44,8 +44,12 @@ Json files_read(const LabStep& step, FileHashes& hashes) {
   return files;
 }
 
+// Names of files need not be UTF-8: what is not is replaced, here as in what is kept.
+std::string text_of(const Json& record) { return record.dump(2, ' ', false, Json::error_handler_t::replace) + "\n"; }
+
 Json command_of(const LabStep& step, FileHashes& hashes) {
-  return {{"command", "hone " + shell_line(step.words)}, {"files", files_read(step, hashes)}};
+  const Json command{{"command", "hone " + shell_line(step.words)}, {"files", files_read(step, hashes)}};
+  return parse_json(text_of(command), step.name);
 }
 
 // What was kept of it, where it is of the same command and files.
@@ -87,11 +91,11 @@ StepRecord run_step(const LabStep& step, const LabPlaces& places, FileHashes& ha
     for (const std::string& made : step.makes) fs::remove_all(made);
   fs::create_directories(fs::path(path).parent_path());
   for (const std::string& made : step.makes) fs::create_directories(fs::path(made).parent_path());
-  write_file(path, record.dump(2) + "\n");
+  write_file(path, text_of(record));
   const auto begin = std::chrono::steady_clock::now();
   record["result"] = result_of(step, context.run_verb(step.words));
   record["seconds"] = milliseconds_since(begin) / 1000;
-  write_file(path, record.dump(2, ' ', false, Json::error_handler_t::replace) + "\n");
+  write_file(path, text_of(record));
   return {record.at("result"), record.at("seconds").get<double>()};
 }
 

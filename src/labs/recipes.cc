@@ -30,20 +30,23 @@ LabStep teacher_step(const LabPlaces& places) {
 
 std::string bert_tiny_model(const LabPlaces& places) { return places.shared("bert-tiny") + ".safetensors"; }
 
+LabStep bert_tiny_untrained(const LabPlaces& places) {
+  const std::string model = places.shared("untrained") + ".safetensors";
+  return {.name = "untrained",
+          .what = "bert-tiny with random weights",
+          .words = {"build", places.recipe("config.json"), "--tokenizer", places.encoder(), "-o", model, "--json"},
+          .makes = {model},
+          .is_shared = true};
+}
+
 std::vector<LabStep> bert_tiny_steps(const LabPlaces& places) {
-  const std::string untrained = places.shared("untrained") + ".safetensors";
+  const LabStep untrained = bert_tiny_untrained(places);
   LabStep student =
-      train_step("bert-tiny", "bert-tiny learns from it", untrained, places.reviews(), places.recipe("student.toml"),
-                 bert_tiny_model(places), {"--teacher", teacher_model(places)});
+      train_step("bert-tiny", "bert-tiny learns from it", untrained.makes[0], places.reviews(),
+                 places.recipe("student.toml"), bert_tiny_model(places), {"--teacher", teacher_model(places)});
   for (const std::string& word : fewer_rows(places)) student.words.push_back(word);
   student.is_shared = true;
-  return {teacher_step(places),
-          {.name = "untrained",
-           .what = "bert-tiny with random weights",
-           .words = {"build", places.recipe("config.json"), "--tokenizer", places.encoder(), "-o", untrained, "--json"},
-           .makes = {untrained},
-           .is_shared = true},
-          student};
+  return {teacher_step(places), untrained, student};
 }
 
 }  // namespace hone

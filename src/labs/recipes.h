@@ -19,6 +19,8 @@ std::vector<std::string> fewer_rows(const LabPlaces& places, const std::string& 
 std::string teacher_model(const LabPlaces& places);
 LabStep teacher_step(const LabPlaces& places);
 
+LabStep bert_tiny_untrained(const LabPlaces& places);  // with random weights and the encoder's tokenizer
+
 // Two layers of 128, taught by it. The steps are the teacher's, too.
 std::string bert_tiny_model(const LabPlaces& places);
 std::vector<LabStep> bert_tiny_steps(const LabPlaces& places);

@@ -64,7 +64,7 @@ class FormatLosses {
         space_(space),
         figures_of_(figures_of),
         formats_(formats_of(space)),
-        measured_(study_options(study)),
+        measured_(load_model(study.fixed.model, study.fixed.inputs, study.fixed.model_format), study_options(study)),
         candidates_(make_candidates(measured_.graph, formats_, {}, [&](const Graph& graph, const QuantizeOptions& o) {
           return quantize(graph, o, {}, {.packer = measured_.packer.get()});
         })) {
@@ -90,9 +90,7 @@ class FormatLosses {
   static StudyOptions study_options(const SearchStudy& study) {
     EvaluationOptions judged = study.life.judged;
     judged.data.limit = judged.data.limit > 0 ? std::min(judged.data.limit, kRows) : kRows;
-    return {.model = study.fixed.model,
-            .inputs = study.fixed.inputs,
-            .data = {study.life.data, judged.data.batch, {}},
+    return {.data = {study.life.data, judged.data.batch, {}},
             .judged = judged,
             .calibration = {},
             .quantize = {},

@@ -15,11 +15,11 @@ namespace {
 
 namespace fs = std::filesystem;
 
-const std::vector<std::string> kKeys{"model",           "inputs",     "data",          "tokenizer",    "vocabulary",
-                                     "inherit",         "objective",  "budget",        "trials",       "sampler",
-                                     "sampler-option",  "pruner",     "pruner-option", "seed",         "seeds",
-                                     "latency-seconds", "parameters", "constraints",   "reading",      "evaluate",
-                                     "studies",         "first",      "supernet",      "latency-table"};
+const std::vector<std::string> kKeys{"model",           "inputs",     "data",          "tokenizer",     "vocabulary",
+                                     "inherit",         "objective",  "budget",        "trials",        "sampler",
+                                     "sampler-option",  "pruner",     "pruner-option", "seed",          "seeds",
+                                     "latency-seconds", "parameters", "constraints",   "reading",       "evaluate",
+                                     "studies",         "first",      "supernet",      "latency-table", "model-format"};
 
 std::vector<std::string> texts(const Json& tree, const std::string& key, const std::string& source) {
   const Json value = json_get<Json>(tree, key, source);
@@ -131,8 +131,11 @@ SearchStudy study_of(const Json& tree, const std::string& source, const SessionO
   if (study.fixed.model.empty()) fail("{}: no model; give MODEL, a file or a name of hone build", source);
   if (is_path(study.fixed.model) && !fs::exists(study.fixed.model)) refuse_missing("model", study.fixed.model, source);
   if (tree.contains("inputs")) study.fixed.inputs = texts(tree, "inputs", source);
+  study.fixed.model_format = text(tree, "model-format", source);
   if (!study.fixed.inputs.empty() && study.fixed.is_built())
     fail("{}: inputs are of folders; what hone build builds takes what its family takes", source);
+  if (!study.fixed.model_format.empty() && study.fixed.is_built())
+    fail("{}: model-format is of files; {} is built", source, study.fixed.model);
   study.life.session = session;
   study.life.data = text(tree, "data", source);
   if (!study.life.data.empty() && !fs::exists(study.life.data)) refuse_missing("data", study.life.data, source);

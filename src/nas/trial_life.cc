@@ -110,7 +110,7 @@ std::string TrialLife::metric_of(const std::string& figure) const {
 Model TrialLife::start(const TrialPlan& plan) const {
   Model model = plan.is_built()
                     ? build_model({.model = plan.model, .set = plan.build, .weights = "", .seed = options_.seed})
-                    : load_model(plan.model, plan.inputs);
+                    : load_model(plan.model, plan.inputs, plan.model_format);
   if (!options_.tokenizer.empty()) model.files[fs::path(options_.tokenizer).filename()] = read_file(options_.tokenizer);
   if (!vocabulary_.empty()) model.files[kVocabTxt] = vocabulary_;
   if (!options_.inherit.empty()) {

@@ -18,6 +18,7 @@ namespace hone {
 struct TrialPlan {
   std::string model;                         // a file or folder, or what hone build builds
   std::vector<std::string> inputs;           // --inputs of a folder
+  std::string model_format;                  // what kind of files it is, where they do not tell
   std::map<std::string, std::string> build;  // keys of the configuration, as JSON
   std::vector<std::string> identities;       // names of layers that are left out
   bool trains = false, prunes = false, retrains = false;

@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include "jobs/run_view.h"
+#include "views/conditions.h"
 #include "views/saved_model.h"
 
 namespace hone {

@@ -5,8 +5,8 @@
 #include <algorithm>
 
 #include "base/text.h"
-#include "jobs/run_view.h"
 #include "report/number_text.h"
+#include "views/conditions.h"
 
 namespace hone {
 namespace {

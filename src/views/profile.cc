@@ -7,10 +7,10 @@
 #include <numeric>
 #include <set>
 
-#include "views/machine.h"
-#include "jobs/run_view.h"
 #include "measure/bound.h"
 #include "report/trace.h"
+#include "views/conditions.h"
+#include "views/machine.h"
 
 namespace hone {
 namespace {

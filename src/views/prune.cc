@@ -6,8 +6,10 @@
 
 #include "base/hash.h"
 #include "base/text.h"
-#include "jobs/bench_view.h"
 #include "measure/environment.h"
+#include "views/bench.h"
+#include "views/how_trained.h"
+#include "views/saved_model.h"
 
 namespace hone {
 namespace {
@@ -64,7 +66,11 @@ Record view_of(const PrunedModel& pruned, const Model& original, const std::stri
                 .sections = {{"Pruned", {part_table(pruned)}}},
                 .machine = describe(environment())};
   record.findings.insert(record.findings.end(), pruned.passed_over.begin(), pruned.passed_over.end());
-  record.findings.insert(record.findings.end(), pruned.trained.begin(), pruned.trained.end());
+  for (size_t i = 0; i < pruned.trained.size(); ++i) {
+    const StageTraining& stage = pruned.trained[i];
+    record.findings.push_back(
+        fmt::format("stage {}: {}", i + 1, how_trained(stage.outcome, stage.data_rows, stage.data)));
+  }
   record.findings.push_back(size_finding(output, saved, original));
   add_check(record, output, saved);
   if (measured) add_measured(record, *measured);

@@ -4,8 +4,9 @@
 
 #include "base/hash.h"
 #include "ir/bodies.h"
-#include "jobs/quantize_tables.h"
 #include "measure/environment.h"
+#include "views/quantize_tables.h"
+#include "views/saved_model.h"
 
 namespace hone {
 

@@ -10,7 +10,7 @@
 namespace hone {
 
 // `saved`: what save_model() made of it at `output`; `source`: what was quantized, with `options`. Findings; the tables
-// of jobs/quantize_tables.h.
+// of views/quantize_tables.h.
 Record view_of(const QuantizedModel& quantized, const QuantizeFlags& options, const Model& source,
                const std::string& output, const SavedModel& saved);
 

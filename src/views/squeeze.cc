@@ -5,10 +5,11 @@
 
 #include <fmt/format.h>
 
-#include "jobs/agreement_view.h"
-#include "jobs/bench_view.h"
-#include "jobs/quantize_tables.h"
 #include "report/graph_drawing.h"
+#include "views/agreement.h"
+#include "views/bench.h"
+#include "views/quantize_tables.h"
+#include "views/saved_model.h"
 
 namespace hone {
 namespace {

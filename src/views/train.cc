@@ -3,8 +3,9 @@
 #include <fmt/format.h>
 
 #include "base/hash.h"
-#include "jobs/how_trained.h"
 #include "measure/environment.h"
+#include "views/how_trained.h"
+#include "views/saved_model.h"
 
 namespace hone {
 namespace {
@@ -104,7 +105,8 @@ Section curves(const TrainingOutcome& outcome) {
 
 Record view_of(const TrainedModel& trained, const Model& original, const std::string& output, const SavedModel& saved) {
   Record record{.title = fmt::format("{} trained", original.name),
-                .findings = {fmt::format("{}: {} {}", output, original.name, how_trained(trained))},
+                .findings = {fmt::format("{}: {} {}", output, original.name,
+                                         how_trained(trained.outcome, trained.data_rows, trained.data))},
                 .sections = {results(trained), curves(trained.outcome)},
                 .machine = describe(environment())};
   record.findings.insert(record.findings.end(), trained.notes.begin(), trained.notes.end());

@@ -1,5 +1,5 @@
 // How closely two models agree: figures by hand on graphs whose outputs are known.
-#include "jobs/agreement_view.h"
+#include "views/agreement.h"
 
 #include <cmath>
 

@@ -9,12 +9,37 @@
 #include "io/numpy.h"
 #include "jobs/sweep.h"
 #include "tests/jobs/jobs_fixture.h"
+#include "views/allocate.h"
+#include "views/sweep.h"
 
 namespace hone {
 namespace {
 
 using test::error_of;
 using testing::HasSubstr;
+
+// From file to plan, as its verb does it.
+struct FileAllocation : AllocateFormatsOptions {
+  std::string model, output;
+};
+Record allocate(const FileAllocation& options) {
+  check_plan_name(options.output);
+  const AllocatedFormats allocated = allocate_formats(load_model(options.model), options);
+  write_plan(options.output, allocated, "hone allocate");
+  return view_of(allocated, options.output);
+}
+
+// Into a folder, as its verb does it.
+struct FileSweep : FormatSweepOptions {
+  std::string model, folder;
+};
+Record sweep(FileSweep options) {
+  options.measurements = options.folder + "/measurements.txt";
+  const SweepResult result = sweep_formats(load_model(options.model), options);
+  Record record = view_of(result, options.folder);
+  for (const auto& [name, content] : sweep_files(result, record)) write_file(options.folder + "/" + name, content);
+  return record;
+}
 
 class AllocateFormats : public JobsTest {
  protected:
@@ -51,8 +76,8 @@ class AllocateFormats : public JobsTest {
     return Tensor::of<int64_t>({64}, numbers);
   }
 
-  AllocateFormatsOptions options(const std::string& budget) const {
-    AllocateFormatsOptions o;
+  FileAllocation options(const std::string& budget) const {
+    FileAllocation o;
     o.model = net, o.output = folder / "plan.toml";
     o.formats = {"mxint2", "mxint4", "mxint8"};
     if (!budget.empty()) o.budget = parse_budget(budget);
@@ -72,9 +97,9 @@ class AllocateFormats : public JobsTest {
 };
 
 TEST_F(AllocateFormats, KeepsToTheBudgetAndBeatsTheUniformFormatOfItsSize) {
-  AllocateFormatsOptions o = options("avg-bits=4.25");
+  FileAllocation o = options("avg-bits=4.25");
   write_npz(folder / "data.npz", std::vector<NamedTensor>{{"x", random({64, 32}, 1)}});  // no labels: the output error
-  const Record record = allocate_formats(o);
+  const Record record = allocate(o);
   EXPECT_LE(bits(record, 0), 4.25);
   EXPECT_EQ(text_of(cell(table_of(record, "results"), "choice", 2)), "all in mxint4");
   EXPECT_EQ(bits(record, 2), 4.25);
@@ -86,7 +111,7 @@ TEST_F(AllocateFormats, KeepsToTheBudgetAndBeatsTheUniformFormatOfItsSize) {
 }
 
 TEST_F(AllocateFormats, ThePlanIsAConfigurationOfQuantize) {
-  const Record record = allocate_formats(options("bytes=2.5kB"));
+  const Record record = allocate(options("bytes=2.5kB"));
   QuantizeOptions quantize;
   Calibration calibration;
   read_quantize_config(folder / "plan.toml", quantize, calibration);
@@ -106,26 +131,26 @@ TEST_F(AllocateFormats, ThePlanIsAConfigurationOfQuantize) {
 }
 
 TEST_F(AllocateFormats, ThePlanNamesItsDataFromItsFolderOn) {
-  allocate_formats(options("bytes=2.5kB"));
+  allocate(options("bytes=2.5kB"));
   EXPECT_THAT(read_file(folder / "plan.toml"), HasSubstr("\ncalib = \"data.npz\"\n"));
-  AllocateFormatsOptions elsewhere = options("bytes=2.5kB");
+  FileAllocation elsewhere = options("bytes=2.5kB");
   std::filesystem::create_directory(folder / "plans");
   elsewhere.output = folder / "plans" + "/plan.toml";
   elsewhere.calibration.batch = 8;
-  allocate_formats(elsewhere);
+  allocate(elsewhere);
   EXPECT_THAT(read_file(elsewhere.output),
               HasSubstr(fmt::format("\ncalib = \"{}\"\ncalib-batch = 8\n", folder / "data.npz")));
-  AllocateFormatsOptions nearest = options("bytes=2.5kB");  // quantizes without data
+  FileAllocation nearest = options("bytes=2.5kB");  // quantizes without data
   nearest.quantize.method = "nearest";
-  allocate_formats(nearest);
+  allocate(nearest);
   EXPECT_THAT(read_file(folder / "plan.toml"), testing::Not(HasSubstr("\ncalib")));
 }
 
 TEST_F(AllocateFormats, WhatWasDecidedBeforeBelongsToThePlan) {
-  AllocateFormatsOptions o = options("bytes=1MB");
+  FileAllocation o = options("bytes=1MB");
   o.quantize.rule = {R"(\bfirst=mxint6)"};
   o.quantize.skip = {"third"};
-  const Record record = allocate_formats(o);
+  const Record record = allocate(o);
   EXPECT_EQ(table_of(record, "plan").rows.size(), 1U);
   QuantizeOptions quantize;
   Calibration calibration;
@@ -138,7 +163,7 @@ TEST_F(AllocateFormats, WhatWasDecidedBeforeBelongsToThePlan) {
 }
 
 TEST_F(AllocateFormats, WithLabelsAccuracyDecides) {
-  const Record record = allocate_formats(options("avg-bits=4.3"));
+  const Record record = allocate(options("avg-bits=4.3"));
   const Table& results = table_of(record, "results");
   for (size_t row = 1; row + 1 < results.rows.size(); ++row)
     if (bits(record, row) <= 4.3) {
@@ -147,9 +172,9 @@ TEST_F(AllocateFormats, WithLabelsAccuracyDecides) {
 }
 
 TEST_F(AllocateFormats, AnotherMetricMayDecide) {
-  AllocateFormatsOptions o = options("avg-bits=4.3");
+  FileAllocation o = options("avg-bits=4.3");
   o.judged.metrics = {"cross_entropy"};  // of which less is better
-  const Record record = allocate_formats(o);
+  const Record record = allocate(o);
   const Table& results = table_of(record, "results");
   for (size_t row = 1; row + 1 < results.rows.size(); ++row)
     if (bits(record, row) <= 4.3) {
@@ -165,12 +190,12 @@ TEST_F(AllocateFormats, AnotherMetricMayDecide) {
   EXPECT_THAT(record.findings[0], HasSubstr("cross-entropy"));
 
   o.judged.metrics = {"mse"};
-  EXPECT_THAT(error_of([&] { allocate_formats(o); }), HasSubstr("metric mse does not fit labels that are classes"));
+  EXPECT_THAT(error_of([&] { allocate(o); }), HasSubstr("metric mse does not fit labels that are classes"));
   o.judged.metrics = {"f1", "mcc"};
-  EXPECT_THAT(error_of([&] { allocate_formats(o); }), HasSubstr("judged by one metric; 2 are given"));
+  EXPECT_THAT(error_of([&] { allocate(o); }), HasSubstr("judged by one metric; 2 are given"));
   o.judged.metrics = {"f1"};
   o.judged.data.limit = 3;
-  EXPECT_THAT(error_of([&] { allocate_formats(o); }), HasSubstr("is read as it is"));
+  EXPECT_THAT(error_of([&] { allocate(o); }), HasSubstr("is read as it is"));
 }
 
 TEST_F(AllocateFormats, ADropOfTheMetricMayBeTheBudget) {
@@ -182,27 +207,27 @@ TEST_F(AllocateFormats, ADropOfTheMetricMayBeTheBudget) {
     classes.push_back(std::ranges::max_element(of_row) - of_row.begin());
   }
   write_npz(folder / "data.npz", std::vector<NamedTensor>{{"x", x}, {"labels", Tensor::of<int64_t>({64}, classes)}});
-  const Record any = allocate_formats(options("drop=100%")), little = allocate_formats(options("drop=7%"));
+  const Record any = allocate(options("drop=100%")), little = allocate(options("drop=7%"));
   EXPECT_EQ(bits(any, 0), 2.25);  // all in mxint2
   EXPECT_GT(bits(little, 0), 2.25);
   EXPECT_LT(bits(little, 0), 8.25);
   EXPECT_GE(value_of(cell(table_of(little, "results"), "selection_accuracy", 0)), 0.93);
 
-  AllocateFormatsOptions none = options("drop=0");
+  FileAllocation none = options("drop=0");
   none.formats = {"mxint2"};
   none.output = folder / "none.toml";
   EXPECT_THAT(
-      error_of([&] { allocate_formats(none); }),
+      error_of([&] { allocate(none); }),
       testing::AllOf(HasSubstr("no choice of formats meets the budget of a drop of 0"), HasSubstr("of accuracy")));
   EXPECT_FALSE(std::filesystem::exists(none.output));
   write_npz(folder / "data.npz", std::vector<NamedTensor>{{"x", x}});
-  EXPECT_THAT(error_of([&] { allocate_formats(options("drop=7%")); }), HasSubstr("of which metric?"));
+  EXPECT_THAT(error_of([&] { allocate(options("drop=7%")); }), HasSubstr("of which metric?"));
   EXPECT_THAT(error_of([] { parse_budget("drop=-1%"); }), HasSubstr("is no drop"));
 }
 
 // What selects does not judge: the figures that are reported are of samples that took no part.
 TEST_F(AllocateFormats, ReportsOnSamplesThatAreHeldOut) {
-  const Record record = allocate_formats(options("avg-bits=4.3"));
+  const Record record = allocate(options("avg-bits=4.3"));
   const Table& results = table_of(record, "results");
   EXPECT_EQ(results.title,
             fmt::format("On 16 of the 64 samples of {}, held out: the method learnt from 32, and choices "
@@ -221,25 +246,25 @@ TEST_F(AllocateFormats, ReportsOnSamplesThatAreHeldOut) {
   ASSERT_TRUE(error.interval);
   EXPECT_TRUE(error.interval->low < error.value && error.value < error.interval->high);
 
-  AllocateFormatsOptions nearest = options("avg-bits=4.3");
+  FileAllocation nearest = options("avg-bits=4.3");
   nearest.quantize.method = "nearest";
-  EXPECT_THAT(table_of(allocate_formats(nearest), "results").title, HasSubstr("On 32 of the 64 samples of"));
+  EXPECT_THAT(table_of(allocate(nearest), "results").title, HasSubstr("On 32 of the 64 samples of"));
   write_npz(folder / "data.npz", std::vector<NamedTensor>{{"x", random({1, 32}, 1)}});
-  EXPECT_THAT(allocate_formats(nearest).findings[0], HasSubstr("they chose it too, so this flatters"));
+  EXPECT_THAT(allocate(nearest).findings[0], HasSubstr("they chose it too, so this flatters"));
 }
 
 TEST_F(AllocateFormats, APriceOfBitsChoosesTheSize) {
   write_npz(folder / "data.npz", std::vector<NamedTensor>{{"x", random({64, 32}, 1)}});  // no labels
-  AllocateFormatsOptions dear = options(""), cheap = options("");
+  FileAllocation dear = options(""), cheap = options("");
   dear.lambda = 100, cheap.lambda = 1e-9;
-  EXPECT_EQ(bits(allocate_formats(dear), 0), 2.25);
-  EXPECT_GT(bits(allocate_formats(cheap), 0), 4);
+  EXPECT_EQ(bits(allocate(dear), 0), 2.25);
+  EXPECT_GT(bits(allocate(cheap), 0), 4);
 }
 
 TEST_F(AllocateFormats, TheFrontFallsWithTheBudget) {
-  AllocateFormatsOptions o = options("avg-bits=4.25");
+  FileAllocation o = options("avg-bits=4.25");
   o.front = true;
-  const Record record = allocate_formats(o);
+  const Record record = allocate(o);
   const std::vector<Cell> sizes = column(table_of(record, "front"), "average_bits"),
                           predicted = column(table_of(record, "front"), "predicted");
   ASSERT_GE(sizes.size(), 5U);
@@ -252,10 +277,10 @@ TEST_F(AllocateFormats, TheFrontFallsWithTheBudget) {
 }
 
 TEST_F(AllocateFormats, APlanForABudgetOfTimeIsMeasuredAsItIsWritten) {
-  AllocateFormatsOptions o = options("latency=1000x");
+  FileAllocation o = options("latency=1000x");
   o.shapes.batch = 3;
   o.session.compute = Compute::bf16;
-  const Record record = allocate_formats(o);
+  const Record record = allocate(o);
   EXPECT_EQ(text_of(item(record, "time", "shape")), "x: f32[3,32]");
   const Number ratio = std::get<Number>(item(record, "time", "measured_ratio"));
   ASSERT_TRUE(ratio.interval);
@@ -276,7 +301,7 @@ TEST_F(AllocateFormats, APlanForABudgetOfTimeIsMeasuredAsItIsWritten) {
 TEST_F(AllocateFormats, ABudgetOfTimeThatTheIntervalDoesNotMeetIsRefused) {
   for (const char* budget : {"latency=0.0001x", "latency=0.000001ms"}) {
     EXPECT_THAT(
-        error_of([&] { allocate_formats(options(budget)); }),
+        error_of([&] { allocate(options(budget)); }),
         testing::AllOf(HasSubstr("no choice of formats meets the budget of"), HasSubstr("mxint2, mxint4, mxint8"),
                        HasSubstr("At x: f32[1,32], 1 thread(s)"), HasSubstr("Nothing is written")));
     EXPECT_FALSE(std::filesystem::exists(folder / "plan.toml"));
@@ -295,8 +320,8 @@ class BudgetOfBytes : public AllocateFormats {
     save_artefact(net, test::parse(text + "return %x6 as \"y\""));
     write_npz(folder / "data.npz", std::vector<NamedTensor>{{"x", random({64, 32}, 1)}});
   }
-  AllocateFormatsOptions options(const std::string& target, const std::string& budget) const {
-    AllocateFormatsOptions o = AllocateFormats::options(budget);
+  FileAllocation options(const std::string& target, const std::string& budget) const {
+    FileAllocation o = AllocateFormats::options(budget);
     o.formats = {"mxint2", "mxint4", "mxint5", "mxint8", "bf16"};
     o.target = target, o.trials = 1;
     o.session.compute = Compute::bf16;
@@ -319,7 +344,7 @@ class BudgetOfBytes : public AllocateFormats {
     return bytes;
   }
   int64_t least(const std::string& target) const {
-    const std::string refusal = error_of([&] { allocate_formats(options(target, "bytes=1")); });
+    const std::string refusal = error_of([&] { allocate(options(target, "bytes=1")); });
     EXPECT_FALSE(std::filesystem::exists(folder / "plan.toml"));
     const std::string before = "bf16 is ";
     const size_t at = refusal.find(before);
@@ -332,7 +357,7 @@ TEST_F(BudgetOfBytes, HoldsForTheFileThatIsWritten) {
   for (const char* target : {"safetensors", "onnx"}) {
     const int64_t from = least(target);
     for (const int64_t budget : {from, from + 700, from + 2000}) {
-      const Record record = allocate_formats(options(target, fmt::format("bytes={}", budget)));
+      const Record record = allocate(options(target, fmt::format("bytes={}", budget)));
       const int64_t bytes = written_bytes(target);
       EXPECT_LE(bytes, budget) << target;
       EXPECT_GE(bytes, budget - 600) << target << ": what the budget allows is used";  // a step in ONNX is 512 bytes
@@ -343,7 +368,7 @@ TEST_F(BudgetOfBytes, HoldsForTheFileThatIsWritten) {
 }
 
 TEST_F(BudgetOfBytes, APlanSaysWhatItIsFor) {
-  allocate_formats(options("onnx", "bytes=1MB"));
+  allocate(options("onnx", "bytes=1MB"));
   EXPECT_THAT(read_file(folder / "plan.toml"), HasSubstr("\nfor = \"onnx\"\nbytes = 1000000\n"));
   const PlanNotes notes{.compute = {}, .target = "onnx", .bytes = 100};
   EXPECT_FALSE(over_plan(notes, "a.onnx", 100));
@@ -353,56 +378,56 @@ TEST_F(BudgetOfBytes, APlanSaysWhatItIsFor) {
 }
 
 TEST_F(AllocateFormats, RemembersWhatItMeasured) {
-  AllocateFormatsOptions o = options("avg-bits=4.25");
+  FileAllocation o = options("avg-bits=4.25");
   o.memory = folder / "memory.txt";
-  const Record first = allocate_formats(o), second = allocate_formats(o);
+  const Record first = allocate(o), second = allocate(o);
   EXPECT_THAT(second.findings.back(), HasSubstr("; 0 measurements taken"));
   EXPECT_EQ(error(first, 0), error(second, 0));
 }
 
 TEST_F(AllocateFormats, RefusesWhatItCantDo) {
-  EXPECT_THAT(error_of([&] { allocate_formats(options("avg-bits=2")); }),
+  EXPECT_THAT(error_of([&] { allocate(options("avg-bits=2")); }),
               HasSubstr("no choice of formats meets the budget of 2 bits per element; the least with mxint2, mxint4, "
                         "mxint8 is 2.250 bits per element"));
-  EXPECT_THAT(error_of([&] { allocate_formats(options("")); }), HasSubstr("give either a budget"));
-  AllocateFormatsOptions rewriting = options("avg-bits=4");
+  EXPECT_THAT(error_of([&] { allocate(options("")); }), HasSubstr("give either a budget"));
+  FileAllocation rewriting = options("avg-bits=4");
   rewriting.quantize.smooth_quant = true;
-  EXPECT_THAT(error_of([&] { allocate_formats(rewriting); }), HasSubstr("come after the choice"));
-  AllocateFormatsOptions no_data = options("avg-bits=4");
+  EXPECT_THAT(error_of([&] { allocate(rewriting); }), HasSubstr("come after the choice"));
+  FileAllocation no_data = options("avg-bits=4");
   no_data.calibration.file = "";
-  EXPECT_THAT(error_of([&] { allocate_formats(no_data); }), HasSubstr("give --calib"));
+  EXPECT_THAT(error_of([&] { allocate(no_data); }), HasSubstr("give --calib"));
   EXPECT_THAT(error_of([] { parse_budget("bits=4"); }), HasSubstr("unknown quantity bits; give avg-bits=4.5"));
   EXPECT_THAT(error_of([] { parse_budget("bytes=4XB"); }), HasSubstr("unknown unit \"XB\""));
   EXPECT_THAT(error_of([] { parse_budget("bytes=-4MB"); }), HasSubstr("no number above 0"));
   EXPECT_EQ(parse_budget("bytes=12MiB").value, 12 * 1024 * 1024);
   for (const char* nothing : {"latency=0x", "latency=-1x", "avg-bits=0", "bytes=0", "avg-bits=nan", "avg-bits=inf"})
     EXPECT_THAT(error_of([&] { parse_budget(nothing); }), HasSubstr("no number above 0")) << nothing;
-  AllocateFormatsOptions elsewhere = options("avg-bits=4");
+  FileAllocation elsewhere = options("avg-bits=4");
   elsewhere.output = net;
-  EXPECT_THAT(error_of([&] { allocate_formats(elsewhere); }), HasSubstr("must end in .toml"));
+  EXPECT_THAT(error_of([&] { allocate(elsewhere); }), HasSubstr("must end in .toml"));
   elsewhere = options("avg-bits=4");
   elsewhere.target = "gguf";
-  EXPECT_THAT(error_of([&] { allocate_formats(elsewhere); }), HasSubstr("expected safetensors or onnx"));
+  EXPECT_THAT(error_of([&] { allocate(elsewhere); }), HasSubstr("expected safetensors or onnx"));
 }
 
 TEST_F(AllocateFormats, AnyLargeBudgetWillDo) {
   for (const char* budget : {"avg-bits=1e9", "avg-bits=1e300", "bytes=1e9GB", "latency=1e300x"})
-    EXPECT_EQ(error_of([&] { allocate_formats(options(budget)); }), "") << budget;
+    EXPECT_EQ(error_of([&] { allocate(options(budget)); }), "") << budget;
 }
 
 TEST_F(AllocateFormats, OneCandidateIsAStudyToo) {
-  AllocateFormatsOptions one = options("avg-bits=32");
+  FileAllocation one = options("avg-bits=32");
   one.formats = {"mxint8"};
   one.quantize.skip = {"second", "third"};
-  EXPECT_EQ(table_of(allocate_formats(one), "plan").rows.size(), 1U);
+  EXPECT_EQ(table_of(allocate(one), "plan").rows.size(), 1U);
   one.quantize.skip.emplace_back("first");
-  EXPECT_THAT(error_of([&] { allocate_formats(one); }), testing::Not(""));
+  EXPECT_THAT(error_of([&] { allocate(one); }), testing::Not(""));
 }
 
 class SweepTest : public AllocateFormats {
  protected:
-  SweepOptions options(std::vector<std::string> formats) const {
-    SweepOptions o;
+  FileSweep options(std::vector<std::string> formats) const {
+    FileSweep o;
     o.model = net, o.folder = folder / "sweep";
     o.formats = std::move(formats);
     o.data.file = folder / "data.npz";
@@ -430,13 +455,13 @@ TEST_F(SweepTest, GoesOnWhereItWasStopped) {
   sweep(options({"mxint2", "mxint4"}));
   const Record more = sweep(options({"mxint2", "mxint4", "mxint8"}));
   EXPECT_THAT(more.findings[1], HasSubstr("1 measured, 2 remembered"));
-  SweepOptions both = options({"mxint2"});
+  FileSweep both = options({"mxint2"});
   both.activations = true;
   EXPECT_THAT(sweep(both).findings[1], HasSubstr("1 measured, 0 remembered"));
 }
 
 TEST_F(SweepTest, CalibratesOnOtherDataThanItMeasuresOn) {
-  SweepOptions same = options({"mxint3"}), other = same;
+  FileSweep same = options({"mxint3"}), other = same;
   same.quantize.method = other.quantize.method = "gptq";
   other.calibration.file = folder / "other.npz";
   Tensor x = random({64, 32}, 9);
@@ -462,7 +487,7 @@ TEST_F(SweepTest, JudgesWhatALearningMethodMadeByDataThatItHasNotSeen) {
   write_npz(folder / "learnt.npz", rows({0, 3}));
   write_npz(folder / "judged.npz", rows({1, 2}));
   write_npz(folder / "data.npz", std::vector<NamedTensor>{{"x", x}});
-  SweepOptions one = options({"mxint3"}), two = one;
+  FileSweep one = options({"mxint3"}), two = one;
   one.quantize.method = two.quantize.method = "gptq";
   two.folder = folder / "two";
   two.calibration.file = folder / "learnt.npz", two.data.file = folder / "judged.npz";
@@ -517,7 +542,7 @@ TEST_F(SweepTest, TheBestSoFarFallsNowhere) {
 }
 
 TEST_F(SweepTest, InputsOfProductsCanBeInTheFormatToo) {
-  SweepOptions weights = options({"mxint4"}), both = options({"mxint4"});
+  FileSweep weights = options({"mxint4"}), both = options({"mxint4"});
   both.activations = true, both.folder = folder / "both";
   EXPECT_GT(value_of(cell(table_of(sweep(both), "sweep"), "output_error", 0)),
             1.2 * value_of(cell(table_of(sweep(weights), "sweep"), "output_error", 0)));

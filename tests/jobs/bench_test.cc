@@ -1,5 +1,5 @@
 // The record of a comparison: what it must hold, and what it must not claim.
-#include "jobs/bench_view.h"
+#include "views/bench.h"
 
 #include "base/stop.h"
 #include "base/text.h"

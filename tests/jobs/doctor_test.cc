@@ -1,10 +1,9 @@
 // hone doctor: what it finds without running a model.
 #include "jobs/doctor.h"
 
-#include <limits>
-
 #include "tests/jobs/jobs_fixture.h"
 #include "tests/support/pyramid.h"
+#include "views/doctor.h"
 
 namespace hone {
 namespace {
@@ -16,11 +15,18 @@ using testing::Not;
 
 class DoctorTest : public JobsTest {
  protected:
-  Diagnosis examine(const std::string& path, DoctorOptions options = {}) { return doctor(path, options); }
+  struct Examined {
+    int64_t problems;
+    Record record;
+  };
+  Examined examine(const std::string& path, const DoctorOptions& options = {}) {
+    const Diagnosis diagnosis = doctor(path, options);
+    return {diagnosis.problems(), view_of(diagnosis)};
+  }
 };
 
 TEST_F(DoctorTest, FindsNoProblemInASoundModelAndPredictsTheSizeThatQuantizingGives) {
-  const Diagnosis diagnosis = examine(model, {.formats = {"mxint8"}});
+  const Examined diagnosis = examine(model, {.formats = {"mxint8"}});
   EXPECT_EQ(diagnosis.problems, 0);
   const auto* formats = find_block<Table>(diagnosis.record, "formats");
   ASSERT_TRUE(formats);
@@ -40,7 +46,7 @@ TEST_F(DoctorTest, CountsWeightsThatAreNotFinite) {
     %y = linear %x, %w
     return %y as "y"
   })");
-  const Diagnosis diagnosis = examine(path);
+  const Examined diagnosis = examine(path);
   EXPECT_GT(diagnosis.problems, 0);
   EXPECT_THAT(diagnosis.record.findings, Contains(HasSubstr("w holds 1 NaN and 2 infinite values")));
 }
@@ -57,7 +63,7 @@ TEST_F(DoctorTest, InfinitiesOfMasksAreNoProblem) {
     %z = max %masked, %never
     return %z as "z"
   })");
-  const Diagnosis diagnosis = examine(path);
+  const Examined diagnosis = examine(path);
   EXPECT_EQ(diagnosis.problems, 0) << testing::PrintToString(diagnosis.record.findings);
   EXPECT_THAT(diagnosis.record.findings, Contains(HasSubstr("as masks have them: mask")));
   EXPECT_THAT(diagnosis.record.findings, Not(Contains(HasSubstr("never"))));
@@ -82,7 +88,7 @@ TEST_F(DoctorTest, SaysWhatItCouldNotExamineAndWhatToPass) {
     %y = add %patches, %table
     return %y as "y"
   })");
-  const Diagnosis guessed = examine(path);
+  const Examined guessed = examine(path);
   EXPECT_EQ(guessed.problems, 0);
   EXPECT_THAT(guessed.record.findings[0], HasSubstr("which is not all"));
   EXPECT_THAT(guessed.record.findings[1], AllOf(HasSubstr("not examined: "), HasSubstr("W=224"), HasSubstr("--dim")));
@@ -91,7 +97,7 @@ TEST_F(DoctorTest, SaysWhatItCouldNotExamineAndWhatToPass) {
   for (const KeyValue& item : memory->items) EXPECT_NE(item.key, "needed_bytes") << "nothing is known of a run";
 
   EXPECT_EQ(examine(path, {.shapes = {.dims = {{"H", 4}, {"W", 4}}}}).problems, 1) << "they were asked for";
-  const Diagnosis fitting = examine(path, {.shapes = {.dims = {{"H", 4}, {"W", 2}}}});
+  const Examined fitting = examine(path, {.shapes = {.dims = {{"H", 4}, {"W", 2}}}});
   EXPECT_EQ(fitting.problems, 0);
   EXPECT_THAT(fitting.record.findings[0], Not(HasSubstr("which is not all")));
 }
@@ -109,7 +115,7 @@ TEST_F(DoctorTest, NamesWhatIsInterpretedWithItsShareAndReason) {
     %n = non_zero %s
     return %s as "s", %n as "n"
   })");
-  const Diagnosis diagnosis = examine(path);
+  const Examined diagnosis = examine(path);
   const auto* interpreted = find_block<Table>(diagnosis.record, "interpreted");
   ASSERT_TRUE(interpreted);
   std::string all;
@@ -136,7 +142,7 @@ TEST_F(DoctorTest, ADiskThatIsTooSmallIsAProblem) {
 }
 
 TEST_F(DoctorTest, OfASoundModelAllWeightsCanBeTrained) {
-  const Diagnosis diagnosis = examine(model, {.train = true});
+  const Examined diagnosis = examine(model, {.train = true});
   EXPECT_EQ(diagnosis.problems, 0) << testing::PrintToString(diagnosis.record.findings);
   EXPECT_FALSE(find_block<Table>(diagnosis.record, "untrainable"));
   EXPECT_THAT(diagnosis.record.findings, Contains(HasSubstr("parameters can be trained")));
@@ -154,7 +160,7 @@ TEST_F(DoctorTest, ListsParametersAsTheFileHasThem) {
     %y = mul %a, %c
     return %y as "y"
   })");
-  const Diagnosis diagnosis = examine(path, {.train = true});
+  const Examined diagnosis = examine(path, {.train = true});
   EXPECT_THAT(diagnosis.record.findings, Contains(HasSubstr("9 numbers in 2 of 2 parameters can be trained")));
   const auto* table = find_block<Table>(diagnosis.record, "parameters");
   ASSERT_TRUE(table);
@@ -176,7 +182,7 @@ TEST_F(DoctorTest, ListsWhatStandsBetweenWeightsAndOutputs) {
     %z = det %y
     return %z as "z"
   })");
-  const Diagnosis diagnosis = examine(path, {.train = true});
+  const Examined diagnosis = examine(path, {.train = true});
   EXPECT_EQ(diagnosis.problems, 1);
   const auto* table = find_block<Table>(diagnosis.record, "untrainable");
   ASSERT_TRUE(table);
@@ -187,7 +193,7 @@ TEST_F(DoctorTest, ListsWhatStandsBetweenWeightsAndOutputs) {
 
 TEST_F(DoctorTest, OpenSizesThatGradientsNeedAreTheDatas) {
   save_artefact(folder / "pyramid.safetensors", test::pyramid());
-  const Diagnosis diagnosis = examine(folder / "pyramid.safetensors", {.train = true});
+  const Examined diagnosis = examine(folder / "pyramid.safetensors", {.train = true});
   EXPECT_EQ(diagnosis.problems, 0) << testing::PrintToString(diagnosis.record.findings);
   EXPECT_THAT(diagnosis.record.findings, Contains(HasSubstr("gradients need sizes that the model leaves open")));
   EXPECT_THAT(diagnosis.record.findings, Contains(HasSubstr("3 of 3 parameters can be trained")));

@@ -1,13 +1,14 @@
 // Judging models: figures that can be counted by hand, on graphs whose answers are known.
-#include "jobs/evaluation_view.h"
 #include "jobs/image_inputs.h"
+#include "views/evaluation.h"
+#include "views/format_sweep.h"
 
 #include "io/artefact.h"
 #include "io/numpy.h"
+#include "jobs/format_sweep.h"
 #include "jobs/max_drop.h"
 #include "jobs/save_model.h"
 #include "jobs/score_command.h"
-#include "jobs/sweep.h"
 #include "ops/registry.h"
 #include "tests/jobs/jobs_fixture.h"
 #include "tests/support/error_of.h"
@@ -326,12 +327,13 @@ TEST_F(EvaluateTest, TheRecordSaysWhatWasMeasuredOnWhat) {
 }
 
 TEST_F(EvaluateTest, SweepsChooseAndReportByTheSameFigures) {
-  SweepOptions options;
-  options.model = put_classifier("c.safetensors"), options.folder = folder / "sweep";
+  const Model classifier = load_model(put_classifier("c.safetensors"));
+  FormatSweepOptions options;
   options.formats = {"int8"};
   options.data.file = put_reviews(40, 4), options.data.batch = 4;
   options.judged.metrics = {"f1"};
-  const Table table = table_of(sweep(options), "sweep");
+  const Record record = view_of(sweep_formats(classifier, options), folder / "sweep");
+  const Table& table = table_of(record, "sweep");
   ASSERT_EQ(table.rows.size(), 2U);
   for (size_t row = 0; row < 2; ++row) {
     EXPECT_GT(value_of(cell(table, "f1", row)), 0.7);
@@ -345,18 +347,19 @@ TEST_F(EvaluateTest, SweepsChooseAndReportByTheSameFigures) {
 TEST_F(EvaluateTest, SweepsOfEncodersMayRetrieve) {
   std::string csv = "text,text2\n";
   for (char c = 'a'; c < 'u'; ++c) csv += fmt::format("the {0} cup,the {0} cup\n", c);
-  SweepOptions options;
-  options.model = model, options.folder = folder / "sweep";
+  const Model encoder = load_model(model);
+  FormatSweepOptions options;
   options.formats = {"int8"};
   options.data.file = folder.put("p.csv", csv), options.data.batch = 4;
   options.judged.metrics = {"mrr"};
-  const Table table = table_of(sweep(options), "sweep");
+  const Record record = view_of(sweep_formats(encoder, options), folder / "sweep");
+  const Table& table = table_of(record, "sweep");
   EXPECT_EQ(value_of(cell(table, "mrr", 0)), 1);
   EXPECT_THAT(table.title, HasSubstr("On 8 of the 20 samples of"));  // two of five batches
   options.judged.metrics = {"retrieval"};
-  EXPECT_THAT(error_of([&] { sweep(options); }), HasSubstr("by one metric; 3 are given"));
+  EXPECT_THAT(error_of([&] { sweep_formats(encoder, options); }), HasSubstr("by one metric; 3 are given"));
   options.judged.metrics = {"agreement"};
-  EXPECT_THAT(error_of([&] { sweep(options); }), HasSubstr("agreement is none"));
+  EXPECT_THAT(error_of([&] { sweep_formats(encoder, options); }), HasSubstr("agreement is none"));
 }
 
 TEST(MaxDrop, IsOfPointsOrOfTheFigure) {

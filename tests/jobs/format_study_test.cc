@@ -11,15 +11,13 @@ namespace {
 class FormatStudyTest : public JobsTest {
  protected:
   FormatStudy study(const std::string& data) const {
-    return FormatStudy({.model = model,
-                        .inputs = {},
-                        .data = {.file = data, .batch = 4},
-                        .judged = {},
-                        .calibration = {},
-                        .quantize = {},
-                        .session = {},
-                        .memory = folder / "measurements.txt",
-                        .settings = ""});
+    return FormatStudy(load_model(model), {.data = {.file = data, .batch = 4},
+                                           .judged = {},
+                                           .calibration = {},
+                                           .quantize = {},
+                                           .session = {},
+                                           .memory = folder / "measurements.txt",
+                                           .settings = ""});
   }
 };
 
@@ -39,8 +37,8 @@ TEST_F(FormatStudyTest, AModelWithANaNIsWorseThanAnyWhateverTheSamplesShow) {
   const auto none = s.measured("none", [&] { return FormatStudy::Changed{with_last_of_table(NAN), {1, 2}}; });
   EXPECT_TRUE(std::isinf(none.selecting.error));
   EXPECT_TRUE(std::isinf(none.held_out.error));
-  EXPECT_TRUE(s.is_better(number.selecting, none.selecting));
-  EXPECT_FALSE(s.is_better(none.selecting, number.selecting));
+  EXPECT_TRUE(s.scale.is_better(number.selecting, none.selecting));
+  EXPECT_FALSE(s.scale.is_better(none.selecting, number.selecting));
 }
 
 }  // namespace

@@ -7,6 +7,7 @@
 #include "tests/jobs/jobs_fixture.h"
 #include "tests/support/error_of.h"
 #include "views/prune.h"
+#include "views/prune_sweep.h"
 
 namespace hone {
 namespace {
@@ -125,25 +126,65 @@ TEST_F(PruneModelTest, SchedulesTrainBetweenTheirStagesAndZerosStay) {
 TEST_F(PruneModelTest, ASweepHasACurveForEachMethodAndRemembersIt) {
   std::string texts;
   for (int i = 0; i < 12; ++i) texts += fmt::format("the hot house {} and that\n", i % 2 == 0 ? "with" : "were");
-  PruneSweepOptions sweep{.model = model,
-                          .folder = folder / "sweep",
-                          .sparsities = parse_sparsities("0:0.6:0.3"),
-                          .methods = {"random", "l1"},
-                          .data = {.file = folder.put("texts.txt", texts)}};
-  const Record record = prune_sweep(sweep);
+  PruneSweepOptions options{.sparsities = parse_sparsities("0:0.6:0.3"),
+                            .methods = {"random", "l1"},
+                            .data = {.file = folder.put("texts.txt", texts)},
+                            .measurements = folder / "measurements.txt"};
+  const Model original = load_model(model);
+  const PruneSweep sweep = sweep_pruning(original, options);
+  ASSERT_EQ(sweep.prunings.size(), 6);
+  EXPECT_EQ(sweep.prunings[0].held_out.error, 0) << "nothing went";
+  EXPECT_LT(sweep.prunings[4].held_out.error, sweep.prunings[5].held_out.error);
+  EXPECT_LT(sweep.prunings[5].sparse_bytes, sweep.prunings[4].sparse_bytes);
+  EXPECT_FALSE(sweep.original_trained);
+  const Record record = view_of(sweep, folder / "sweep");
+  EXPECT_EQ(table_of(record, "sweep").rows.size(), 6);
+  EXPECT_EQ(find_block<LinePlot>(record, "curves")->lines.size(), 2);
+  EXPECT_THAT(record.findings, Contains(HasSubstr("nothing was trained after pruning")));
+  const PruneSweep again = sweep_pruning(original, options);
+  EXPECT_EQ(again.measured, 0);
+  EXPECT_EQ(again.prunings[5].held_out.error, sweep.prunings[5].held_out.error);
+  options.methods = {"wanda"};
+  EXPECT_THAT(error_of([&] { sweep_pruning(original, options); }), HasSubstr("give --calib FILE"));
+}
+
+TEST_F(PruneModelTest, ASweepTrainsWhatIsLeftBesidePruningAlone) {
+  const Model original = load_model(put_classifier());
+  PruneSweepOptions options{.sparsities = {0.3, 0.8}, .methods = {"random"}};
+  options.measurements = folder / "measurements.txt";
+  options.data.file = options.judged.data.path = put_texts({.rows = 128});
+  const PruneSweep alone = sweep_pruning(original, options);
+  options.training.emplace();
+  options.training->data = options.data.file;
+  options.training->training.head = "keep";
+  options.training->training.epochs = 4;
+  options.training->training.rate = 5e-3;
+  const PruneSweep sweep = sweep_pruning(original, options);
+  ASSERT_EQ(sweep.prunings.size(), 4);
+  EXPECT_EQ(sweep.measured, 3) << "what was pruned alone is remembered";
+  for (size_t i = 0; i < 4; i += 2) {
+    const SweptPruning &pruned = sweep.prunings[i], &trained = sweep.prunings[i + 1];
+    EXPECT_FALSE(pruned.trained);
+    EXPECT_TRUE(trained.trained);
+    EXPECT_EQ(pruned.sparsity, trained.sparsity);
+    EXPECT_EQ(pruned.held_out.error, alone.prunings[i / 2].held_out.error);
+    EXPECT_EQ(pruned.sparse_bytes, trained.sparse_bytes) << "zeros stay";
+  }
+  EXPECT_GT(sweep.prunings[3].held_out.figure->value, sweep.prunings[2].held_out.figure->value);
+
+  const Record record = view_of(sweep, folder / "sweep");
+  const LinePlot& curves = *find_block<LinePlot>(record, "curves");
+  ASSERT_EQ(curves.lines.size(), 2);
+  EXPECT_EQ(curves.lines[0].label, "random");
+  EXPECT_EQ(curves.lines[1].label, "random, trained");
+  EXPECT_EQ(curves.lines[1].points[1].second, sweep.prunings[3].held_out.figure->value);
   const Table& table = table_of(record, "sweep");
   ASSERT_EQ(table.rows.size(), 6);
-  EXPECT_EQ(value_of(cell(table, "output_error", 0)), 0) << "nothing went";
-  EXPECT_LT(value_of(cell(table, "output_error", 4)), value_of(cell(table, "output_error", 5)));
-  EXPECT_LT(value_of(cell(table, "compact", 5)), value_of(cell(table, "compact", 4)));
-  EXPECT_EQ(find_block<LinePlot>(record, "curves")->lines.size(), 2);
-  EXPECT_TRUE(std::filesystem::exists(folder / "sweep/sweep.csv"));
-  int told = 0;
-  sweep.progress = [&](const std::string&) { ++told; };
-  const Record again = prune_sweep(sweep);
-  EXPECT_EQ(value_of(cell(table_of(again, "sweep"), "output_error", 5)), value_of(cell(table, "output_error", 5)));
-  sweep.methods = {"wanda"};
-  EXPECT_THAT(error_of([&] { prune_sweep(sweep); }), HasSubstr("give --calib FILE"));
+  EXPECT_EQ(text_of(cell(table, "how", 2)), "pruned");
+  EXPECT_EQ(text_of(cell(table, "how", 3)), "trained");
+  EXPECT_EQ(text_of(cell(table, "method", 5)), "the original");
+  EXPECT_THAT(record.findings[0], HasSubstr("trained as long without pruning"));
+  EXPECT_THAT(csv(sweep), HasSubstr("random,0.8,trained,"));
 }
 
 TEST(Sparsities, AreListsAndRanges) {

@@ -2,7 +2,7 @@
 #include <algorithm>
 #include <filesystem>
 
-#include "jobs/sweep.h"
+#include "jobs/format_sweep.h"
 #include "passes/pipelines.h"
 #include "tests/jobs/file_training.h"
 #include "tests/jobs/jobs_fixture.h"
@@ -10,6 +10,7 @@
 #include "train/initialise.h"
 #include "train/loop/checkpoint.h"
 #include "train/losses/distillation.h"
+#include "views/format_sweep.h"
 
 namespace hone {
 namespace {
@@ -167,28 +168,49 @@ TEST_F(RoundedTrainingTest, RefusesATeacherThatDoesNotFit) {
   EXPECT_FALSE(std::filesystem::exists(o.output));
 }
 
-TEST_F(RoundedTrainingTest, ASweepDrawsWhatTrainingGivesBesideQuantizing) {
-  SweepOptions o;
-  o.model = put_classifier();
-  o.folder = folder / "sweep";
-  o.formats = {"int2.channel", "int8.channel"};
+TEST_F(RoundedTrainingTest, ASweepTrainsInEachFormatBesideQuantizing) {
+  const Model original = load_model(put_classifier());
+  FormatSweepOptions o;
+  o.measurements = folder / "measurements.txt";
+  o.formats = {"int2.channel", "int4.f2", "int8.channel"};
   o.data.file = o.judged.data.path = put_texts({.rows = 128});
   FileTraining training = options("", "");
+  training.data = o.data.file;
   training.training.head = "keep";
   training.training.epochs = 2;
   o.training = training;
-  const Record record = sweep(o);
+  const FormatSweep sweep = sweep_formats(original, o);
+  ASSERT_EQ(sweep.formats.size(), 6);
+  for (size_t i = 0; i < 6; ++i) EXPECT_EQ(sweep.formats[i].trained, i % 2 == 1);
+  EXPECT_GT(sweep.formats[1].held_out.figure->value, sweep.formats[0].held_out.figure->value);
+  EXPECT_EQ(sweep.formats[1].average_bits, sweep.formats[0].average_bits);
+  ASSERT_TRUE(sweep.original_trained);
+
+  const Record record = view_of(sweep, folder / "sweep");
   const Table& table = table_of(record, "sweep");
-  ASSERT_EQ(table.rows.size(), 6);
-  for (size_t row = 0; row < 4; ++row)
+  ASSERT_EQ(table.rows.size(), 8);
+  for (size_t row = 0; row < 6; ++row)
     EXPECT_EQ(text_of(cell(table, "how", row)), row % 2 == 0 ? "quantized" : "trained");
-  EXPECT_GT(value_of(cell(table, "accuracy", 1)), value_of(cell(table, "accuracy", 0)));
-  EXPECT_EQ(value_of(cell(table, "average_bits", 1)), value_of(cell(table, "average_bits", 0)));
-  EXPECT_EQ(text_of(cell(table, "how", 5)), "trained");
-  EXPECT_EQ(find_block<LinePlot>(record, "curves")->lines.size(), 2);
+  EXPECT_EQ(text_of(cell(table, "how", 7)), "trained");
+  EXPECT_EQ(find_block<LinePlot>(record, "curves")->lines.size(), 4);  // families: options are theirs
   EXPECT_THAT(record.findings, Contains(HasSubstr("trained in the format beside quantized after training")));
-  const Record again = sweep(o);
-  EXPECT_THAT(again.findings, Contains(HasSubstr("0 measured, ")));
+
+  // Over width formats of one kind are two curves, whatever their options.
+  const LinePlot& widths = *find_block<LinePlot>(record, "width_curves");
+  ASSERT_EQ(widths.lines.size(), 2);
+  EXPECT_EQ(widths.lines[0].label, "int, PTQ");
+  EXPECT_EQ(widths.lines[1].label, "int, QAT");
+  for (const Line& line : widths.lines) {
+    ASSERT_EQ(line.points.size(), 3);
+    for (size_t i = 0; i < 3; ++i) EXPECT_EQ(line.points[i].first, std::vector<double>({2, 4, 8})[i]);
+  }
+  EXPECT_EQ(widths.lines[1].points[0].second, sweep.formats[1].held_out.figure->value);
+  const Table& by_width = table_of(record, "widths");
+  ASSERT_EQ(by_width.rows.size(), 3);
+  EXPECT_EQ(text_of(cell(by_width, "ptq_format", 1)), "int4.f2");
+  EXPECT_EQ(value_of(cell(by_width, "qat", 0)), sweep.formats[1].held_out.figure->value);
+
+  EXPECT_EQ(sweep_formats(original, o).measured, 0);
 }
 
 }  // namespace

@@ -34,7 +34,7 @@ TEST_F(StringOutputs, AreWhatTheyAreAtEveryLevel) {
 
 TEST_F(StringOutputs, AreExplainedAndExamined) {
   EXPECT_FALSE(explain(load_model(model)).steps.empty());
-  EXPECT_EQ(doctor(model, {}).problems, 0);
+  EXPECT_EQ(doctor(model, {}).problems(), 0);
 }
 
 TEST_F(StringOutputs, AreWritten) {

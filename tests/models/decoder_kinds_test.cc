@@ -29,6 +29,7 @@ constexpr char kOthers[] =
 Json config_of(const std::string& architecture, const char* more) {
   Json config = parse_json(architecture.starts_with("GPT2") ? kGpt2 : kOthers, "config.json");
   config.erase(architecture.starts_with("OPT") ? "intermediate_size" : "ffn_dim");
+  if (architecture.starts_with("GPTNeoX")) config["rotary_pct"] = 0.5;
   config["architectures"] = {architecture};
   config.update(parse_json(more, "more"));
   return config;

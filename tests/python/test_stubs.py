@@ -28,7 +28,8 @@ class Stubs(unittest.TestCase):
             with self.subTest(checked.name), tempfile.TemporaryDirectory() as folder:
                 cache = os.environ.get("HONE_MYPY_CACHE", folder)
                 environment = {**os.environ, "MYPYPATH": str(PACKAGE.parent)}
-                command = [sys.executable, "-m", "mypy", "--strict", f"--cache-dir={cache}", str(checked)]
+                without_torch = ["--exclude", "/hone/torch/"]  # where torch need not be
+                command = [sys.executable, "-m", "mypy", "--strict", *without_torch, f"--cache-dir={cache}", str(checked)]
                 done = subprocess.run(command, capture_output=True, text=True, cwd=folder, env=environment)
                 self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
 

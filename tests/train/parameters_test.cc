@@ -5,7 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "tests/passes/parse_ops.h"
-#include "train/adapters.h"
+#include "train/lora.h"
 #include "train/optimizers/parameter_groups.h"
 #include "train/training_form.h"
 

@@ -148,14 +148,16 @@ Tensor GgufFile::tensor(std::string_view name, std::span<const int64_t> order) c
   const GgufType& type = *entry->type;
   const std::string where = fmt::format("{}: tensor \"{}\"", files_[file]->path(), name);
   if (type.refused) fail("{} is of type {}: {}", where, type.name, type.refused);
-  std::span<const std::byte> view = files_[file]->bytes().subspan(entry->begin, entry->bytes);
-  const std::vector<std::byte> moved = order.empty() ? std::vector<std::byte>() : rows_of(view, order);
-  if (!order.empty()) view = moved;
-  if (type.is_packed())
-    return tensor_of_blocks(type, entry->shape, view, where, type.id == kNvfp4Type ? global_scale(name) : 1);
-  Buffer data =
-      order.empty() && is_aligned(view, *type.dtype) ? Buffer(files_[file], view, true) : Buffer::copy_of(view);
-  return Tensor(*type.dtype, entry->shape, std::move(data));
+  const auto stored = files_[file]->bytes().subspan(entry->begin, entry->bytes);
+  if (order.empty() && !type.is_packed() && is_aligned(stored, *type.dtype))
+    return Tensor(*type.dtype, entry->shape, Buffer(files_[file], stored, true));
+  const std::vector<std::byte> moved = order.empty() ? std::vector<std::byte>() : rows_of(stored, order);
+  const std::span<const std::byte> bytes = order.empty() ? stored : moved;
+  Tensor tensor = type.is_packed() ? tensor_of_blocks(type, entry->shape, bytes, where,
+                                                      type.id == kNvfp4Type ? global_scale(name) : 1)
+                                   : Tensor(*type.dtype, entry->shape, Buffer::copy_of(bytes));
+  drop_pages(stored);
+  return tensor;
 }
 
 }  // namespace hone
