@@ -55,10 +55,12 @@ LabStep build_step(const std::string& name, const std::string& model, const std:
 
 std::vector<LabStep> call_steps(const LabPlaces& places) {
   std::vector<LabStep> steps{build_step("performance", places.quick ? "convnet" : "resnet18", network(places))};
+  const std::string threads = places.quick ? "1" : "2";
   for (const auto& [size, calls] : batches(places))
-    steps.push_back({.name = fmt::format("calls-{}", size),
-                     .what = fmt::format("{} calls of batch {}", calls, size),
-                     .words = {"bench", network(places), "--calls", calls, "--batch", size, "--json"}});
+    steps.push_back(
+        {.name = fmt::format("calls-{}", size),
+         .what = fmt::format("{} calls of batch {}", calls, size),
+         .words = {"bench", network(places), "--calls", calls, "--batch", size, "--threads", threads, "--json"}});
   return steps;
 }
 

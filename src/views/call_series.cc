@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 
-#include "jobs/bench_view.h"
 #include "measure/claim.h"
 
 namespace hone {
