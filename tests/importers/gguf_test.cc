@@ -1,8 +1,8 @@
 // A decoder in a GGUF file is the one that its family builds of the same weights in a folder.
 #include <gmock/gmock.h>
 
+#include "importers/gguf_decoder.h"
 #include "importers/importer.h"
-#include "io/gguf/gguf_file.h"
 #include "models/decoder.h"
 #include "ops/evaluate.h"
 #include "tests/importers/tiny_gguf.h"
@@ -89,13 +89,22 @@ TEST_F(GgufDecoder, KeepsWeightsInTheirFormats) {
   }
   for (const char* format : {"uint4.g32.s=u6.m=u6", "int6.g16.s=i8", "iq4_nl.s=i6"}) {
     SCOPED_TRACE(format);
-    const std::string path = folder_ / "k.gguf";
-    const Tensor plain = random_weights(5)("x.weight", {16, 256}), moved = TinyDecoder::alternating(plain);
-    const NamedTensor given{"blk.0.attn_q.weight", Packer().pack(parse_format(format), moved)};
-    write_gguf(path, {&given, 1}, {{"general.architecture", "llama"}});
-    const std::vector<int64_t> order{0, 2, 4, 6, 1, 3, 5, 7, 8, 10, 12, 14, 9, 11, 13, 15};
-    EXPECT_TRUE(GgufFile(path).tensor(given.name, order).same_bits(Packer().pack(parse_format(format), plain)));
+    expect_same({.hidden = 256, .layers = 1, .format = format});
   }
+}
+
+// Blocks of Q3_K take as many bytes as those of IQ3_S, so that one name for the other makes a file of it.
+TEST_F(GgufDecoder, CodebooksBecomeAWiderFormatAndTheGraphSaysSo) {
+  const TinyDecoder decoder{.hidden = 256, .layers = 1, .format = "int3.g16.s=i6"};
+  std::string bytes = content_of(decoder.write(folder_ / "m.gguf"));
+  const std::string name = "blk.0.ffn_down.weight";
+  const size_t type = bytes.find(name) + name.size() + 4 + 2 * 8;  // behind the number of dimensions and both of them
+  ASSERT_EQ(bytes[type], 11);
+  bytes[type] = 21;
+  const Model model = import_model(folder_.put("m.gguf", bytes));
+  const ValueId weight = model.graph.find_constant("model.layers.0.mlp.down_proj.weight");
+  EXPECT_EQ(to_string(*model.graph.constant(weight)->format()), "int5.g32");
+  EXPECT_EQ(model.graph.metadata.at(kWidened), "1 IQ3_S as int5.g32, 6 bits a weight for 3.44");
 }
 
 TEST_F(GgufDecoder, ReadsHowRotaryPositionsReachFurther) {

@@ -15,8 +15,8 @@ namespace hone::test {
 
 struct TinyDecoder {
   std::string architecture = "llama";
-  int64_t hidden = 32;
-  std::string format = "fp32";  // of matrices
+  int64_t hidden = 32, layers = 4;
+  std::string format = "fp32";  // of matrices; of those with rows of whole blocks of 256 where hidden is that
   Json config = {};             // further keys
   GgufSettings settings = {};   // likewise
   std::vector<NamedTensor> tensors = {};
@@ -28,20 +28,21 @@ struct TinyDecoder {
     Json whole{{"architectures", {models.at(architecture)}},
                {"vocab_size", 24},
                {"hidden_size", hidden},
-               {"num_hidden_layers", 4},
+               {"num_hidden_layers", layers},
                {"num_attention_heads", 4},
                {"num_key_value_heads", 2},
                {"head_dim", 8},
                {"intermediate_size", 2 * hidden},
                {"max_position_embeddings", 16},
                {"rms_norm_eps", 0x1p-17},
+               {"rope_theta", 10000.0},
                {"tie_word_embeddings", false}};
     whole.update(config.is_null() ? Json::object() : config);
     return whole;
   }
 
   Tensor stored(const Tensor& plain) const {
-    if (plain.shape().size() < 2 || format == "fp32") return plain;
+    if (plain.shape().size() < 2 || format == "fp32" || (hidden == 256 && plain.dim(1) % 256 != 0)) return plain;
     if (format == "bf16") return plain.converted(DType::bf16);
     return Packer().pack(parse_format(format), plain);
   }
@@ -62,7 +63,7 @@ struct TinyDecoder {
   GgufSettings whole_settings() const {
     const auto size = static_cast<uint32_t>(hidden);
     const std::string a = architecture + ".";
-    GgufSettings whole{{"general.architecture", architecture},       {a + "block_count", uint32_t{4}},
+    GgufSettings whole{{"general.architecture", architecture},       {a + "block_count", static_cast<uint32_t>(layers)},
                        {a + "context_length", uint32_t{16}},         {a + "embedding_length", size},
                        {a + "feed_forward_length", 2 * size},        {a + "attention.head_count", uint32_t{4}},
                        {a + "attention.head_count_kv", uint32_t{2}}, {a + "attention.key_length", uint32_t{8}},
