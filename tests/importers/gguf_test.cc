@@ -55,6 +55,32 @@ TEST_F(GgufDecoder, IsTheFoldersOfEachArchitecture) {
   expect_same({.config = {{"attention_bias", true}, {"mlp_bias", true}}});
 }
 
+TEST_F(GgufDecoder, GemmasNormsWindowsAndCapsAreTheFiles) {
+  expect_same({.architecture = "gemma2",
+               .config = {{"norms_hold_scales", true},
+                          {"query_pre_attn_scalar", 8},
+                          {"sliding_window", 3},
+                          {"attn_logit_softcapping", 2.0},
+                          {"final_logit_softcapping", 3.0}},
+               .settings = {{"gemma2.attention.sliding_window", uint32_t{3}},
+                            {"gemma2.attn_logit_softcapping", 2.f},
+                            {"gemma2.final_logit_softcapping", 3.f}}});
+  const Json global{{"rope_type", "linear"}, {"factor", 8.0}, {"rope_theta", 500.0}}, local{{"rope_theta", 100.0}};
+  expect_same({.architecture = "gemma3",
+               .config = {{"norms_hold_scales", true},
+                          {"query_pre_attn_scalar", 8},
+                          {"sliding_window", 3},
+                          {"sliding_window_pattern", 2},
+                          {"rope_parameters", {{"full_attention", global}, {"sliding_attention", local}}}},
+               .settings = {{"gemma3.attention.sliding_window", uint32_t{3}},
+                            {"gemma3.attention.sliding_window_pattern", uint32_t{2}},
+                            {"gemma3.rope.freq_base", 500.f},
+                            {"gemma3.rope.freq_base_swa", 100.f},
+                            {"gemma3.rope.scaling.type", "linear"},
+                            {"gemma3.rope.scaling.factor", 8.f}}});
+  EXPECT_THAT(error(TinyDecoder{.architecture = "gemma3"}), HasSubstr("attention.sliding_window"));
+}
+
 TEST_F(GgufDecoder, KeepsWeightsInTheirFormats) {
   for (const char* format : {"bf16", "int4.g32.s=fp16", "uint4.g32.s=fp16.m=fp16", "int5.g32.s=fp16",
                              "uint5.g32.s=fp16.m=fp16", "int8.g32.s=fp16", "iq4_nl.s=fp16", "mxfp4"}) {
@@ -180,7 +206,8 @@ TEST_F(GgufDecoder, TensorsThatNobodyReadsAreRefusedByName) {
 TEST_F(GgufDecoder, UnknownArchitecturesAreToldTheKnownOnes) {
   write_gguf(folder_ / "m.gguf", {}, {{"general.architecture", "lama"}});
   EXPECT_THAT(error_of([&] { import_model(folder_ / "m.gguf"); }),
-              AllOf(HasSubstr("architecture \"lama\" is not known"), HasSubstr("llama, qwen2, qwen3, smollm3")));
+              AllOf(HasSubstr("architecture \"lama\" is not known"),
+                    HasSubstr("llama, qwen2, qwen3, smollm3, gemma2, gemma3")));
   write_gguf(folder_ / "n.gguf", {}, {{"general.architecture", "llama"}});
   EXPECT_THAT(error_of([&] { import_model(folder_ / "n.gguf"); }), HasSubstr("\"block_count\""));
 }

@@ -22,10 +22,9 @@ struct TinyDecoder {
   std::vector<NamedTensor> tensors = {};
 
   Json whole_config() const {
-    const std::map<std::string, const char*> models{{"llama", "LlamaForCausalLM"},
-                                                    {"qwen2", "Qwen2ForCausalLM"},
-                                                    {"qwen3", "Qwen3ForCausalLM"},
-                                                    {"smollm3", "SmolLM3ForCausalLM"}};
+    const std::map<std::string, const char*> models{{"llama", "LlamaForCausalLM"},   {"qwen2", "Qwen2ForCausalLM"},
+                                                    {"qwen3", "Qwen3ForCausalLM"},   {"smollm3", "SmolLM3ForCausalLM"},
+                                                    {"gemma2", "Gemma2ForCausalLM"}, {"gemma3", "Gemma3ForCausalLM"}};
     Json whole{{"architectures", {models.at(architecture)}},
                {"vocab_size", 24},
                {"hidden_size", hidden},
@@ -109,23 +108,28 @@ struct TinyDecoder {
     return moved;
   }
 
-  static std::string gguf_name(std::string name) {
-    constexpr std::pair<const char*, const char*> kNames[] = {{"model.layers.", "blk."},
-                                                              {"input_layernorm", "attn_norm"},
-                                                              {"post_attention_layernorm", "ffn_norm"},
-                                                              {"self_attn.q_proj", "attn_q"},
-                                                              {"self_attn.k_proj", "attn_k"},
-                                                              {"self_attn.v_proj", "attn_v"},
-                                                              {"self_attn.o_proj", "attn_output"},
-                                                              {"self_attn.q_norm", "attn_q_norm"},
-                                                              {"self_attn.k_norm", "attn_k_norm"},
-                                                              {"mlp.gate_proj", "ffn_gate"},
-                                                              {"mlp.up_proj", "ffn_up"},
-                                                              {"mlp.down_proj", "ffn_down"},
-                                                              {"model.embed_tokens", "token_embd"},
-                                                              {"model.norm", "output_norm"},
-                                                              {"lm_head", "output"}};
-    for (const auto& [folder, gguf] : kNames)
+  bool is_gemma() const { return architecture.starts_with("gemma"); }
+
+  std::string gguf_name(std::string name) const {
+    const std::pair<const char*, const char*> names[] = {
+        {"model.layers.", "blk."},
+        {"input_layernorm", "attn_norm"},
+        {"post_attention_layernorm", is_gemma() ? "post_attention_norm" : "ffn_norm"},
+        {"pre_feedforward_layernorm", "ffn_norm"},
+        {"post_feedforward_layernorm", "post_ffw_norm"},
+        {"self_attn.q_proj", "attn_q"},
+        {"self_attn.k_proj", "attn_k"},
+        {"self_attn.v_proj", "attn_v"},
+        {"self_attn.o_proj", "attn_output"},
+        {"self_attn.q_norm", "attn_q_norm"},
+        {"self_attn.k_norm", "attn_k_norm"},
+        {"mlp.gate_proj", "ffn_gate"},
+        {"mlp.up_proj", "ffn_up"},
+        {"mlp.down_proj", "ffn_down"},
+        {"model.embed_tokens", "token_embd"},
+        {"model.norm", "output_norm"},
+        {"lm_head", "output"}};
+    for (const auto& [folder, gguf] : names)
       if (const size_t at = name.find(folder); at != std::string::npos)
         name.replace(at, std::string_view(folder).size(), gguf);
     return name;
