@@ -233,8 +233,8 @@ TEST(Metrics, NamesAreParsed) {
   EXPECT_EQ(parse_metric("accuracy@1").name(), "accuracy");
   EXPECT_EQ(parse_metric("recall").name(), "recall");
   EXPECT_EQ(error_of([] { parse_metric("acuracy"); }),
-            "there is no metric \"acuracy\"; there are accuracy, cross_entropy, f1, f1_macro, f1_micro, mae, mcc, mrr, "
-            "mse, pearson, perplexity, recall, spearman. Did you mean accuracy?");
+            "there is no metric \"acuracy\"; there are accuracy, cross_entropy, f1, f1_macro, f1_micro, kl, mae, mcc, "
+            "mrr, mse, pearson, perplexity, recall, same_token, spearman. Did you mean accuracy?");
   EXPECT_EQ(error_of([] { parse_metric("f1@3"); }), "metric f1@3: no number belongs after f1");
   for (const char* bad : {"accuracy@", "accuracy@0", "accuracy@-1", "accuracy@2x", "accuracy@99999999999999999999"})
     EXPECT_EQ(error_of([&] { parse_metric(bad); }),
