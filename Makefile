@@ -55,7 +55,7 @@ test-full: test
 
 labs: build
 	scripts/deps.sh labs
-	set -e; for lab in 0 1 2 3; do build/release/hone lab $$lab -o build/labs/lab-$$lab; done
+	set -e; for lab in 0 1 2 3 4; do build/release/hone lab $$lab -o build/labs/lab-$$lab; done
 
 test-python: python
 	scripts/deps.sh python

@@ -103,8 +103,8 @@ reviews() {
 
 lab_data() {
   mkdir -p build/labs
-  demo_model
-  reviews
+  (demo_model)  # each has a folder of its own to clean up
+  (reviews)
   ln -sfn ../models/all-MiniLM-L6-v2 build/labs/all-MiniLM-L6-v2
   ln -sfn /usr/share/datasets/fashion-mnist build/labs/fashion-mnist
 }

@@ -9,7 +9,6 @@
 #include "base/hash.h"
 #include "examples/demo/neighbours.h"
 #include "jobs/probe_rounds.h"
-#include "jobs/probe_rounds_view.h"
 #include "jobs/quantize_model.h"
 #include "jobs/save_model.h"
 #include "jobs/sentences.h"
@@ -18,6 +17,7 @@
 #include "measure/quality.h"
 #include "measure/turns.h"
 #include "report/graph_drawing.h"
+#include "views/probe_rounds.h"
 
 namespace hone {
 namespace {

@@ -26,7 +26,7 @@ std::span<const OptionField<SqueezeVerb>> SqueezeVerb::fields() {
   return all;
 }
 
-constexpr ShortTable kShort[] = {{"tensors", "sqnr_db"}};
+constexpr ShortTable kShort[] = {{"tensors", "sqnr_db"}, {"counts", "saturated", true}};
 
 void show(const SqueezeVerb& verb, const Record& record) {
   if (verb.json || verb.verbose) verb.print(record);

@@ -151,17 +151,18 @@ Table pass_table(const LabResults& results) {
                 "their users read the first operand; the graph passes the verifier"}}};
 }
 
-Table adapter_table(const LabResults& results) {
-  Table table{
-      .key = "adapters",
-      .title = "Fine-tuning and adapters",
-      .columns = {{"how", "how"},
-                  {.key = "trained", .title = "trained weights", .style = {NumberFormat::integer, 0}},
-                  {.key = "share", .title = "share of full fine-tuning", .style = {NumberFormat::percent, 2}},
-                  {.key = "accuracy", .title = "accuracy", .style = {NumberFormat::percent, 2}}},
-      .note =
-          "Accuracy on held-out reviews, all on the same ones, with the 95 % interval of a share. Reviews of one "
-          "film may be on both sides of the split."};
+Table adapter_table(const LabResults& results, const LabPlaces& places) {
+  Table table{.key = "adapters",
+              .title = "Fine-tuning and adapters",
+              .columns = {{"how", "how"},
+                          {.key = "trained", .title = "trained weights", .style = {NumberFormat::integer, 0}},
+                          {.key = "share", .title = "share of full fine-tuning", .style = {NumberFormat::percent, 2}},
+                          {.key = "accuracy", .title = "accuracy", .style = {NumberFormat::percent, 2}}},
+              .note = fmt::format(
+                  "Full fine-tuning: {}; adapters: {}. Accuracy on held-out reviews, all on the same ones, with "
+                  "the 95 % interval of a share. Reviews of one film may be on both sides of the split.",
+                  training_caption_of(places, places.recipe("teacher.toml")),
+                  training_caption_of(places, places.file("lora.toml")))};
   const Json& judged = results.rows("accuracy", "evaluation");
   const double all = figure(results.of("teacher").at("training"), "trained");
   for (size_t i = 0; i < std::size(kAdapted); ++i) {
@@ -175,7 +176,7 @@ Table adapter_table(const LabResults& results) {
 }
 
 LabShown show(const LabResults& results, const LabPlaces& places) {
-  const Table graphs = graph_table(results), passes = pass_table(results), adapters = adapter_table(results);
+  const Table graphs = graph_table(results), passes = pass_table(results), adapters = adapter_table(results, places);
   Section drawings{.title = "Task 1: graphs of one model", .blocks = {graphs}};
   drawings.blocks.emplace_back(Text{
       "The graphs differ where an input has work to do. A mask of ones and zeros becomes a number that each attention "
@@ -195,8 +196,8 @@ LabShown show(const LabResults& results, const LabPlaces& places) {
       .sections = {{"Task 3: adapters", {adapters}}, drawings, {"Task 2: a pass", {passes}}},
       .sentences = {
           fmt::format(
-              "The graph has {} nodes of token ids alone, {} with a mask and {} with labels, too: inputs decide "
-              "what there is to compute.",
+              "The graph has {} nodes of token ids alone, {} with a mask and {} with labels, too: look at which "
+              "nodes come with an input.",
               nodes(kGraphs[0]), nodes(kGraphs[1]), nodes(kGraphs[2])),
           fmt::format("Erasing the {} gelu nodes is refused while others read them; once these read the operand, {} "
                       "are left.",
@@ -207,8 +208,8 @@ LabShown show(const LabResults& results, const LabPlaces& places) {
                       "fine-tuning.",
                       of("before", "accuracy"), of("full fine-tuning", "accuracy"), of("LoRA", "accuracy"),
                       relation(adapters, {"LoRA"}, {"full fine-tuning"}, "accuracy")),
-          fmt::format("Fused into the weights, the adapters give {}: one model file, and no layer beside another.",
-                      of("LoRA, fused", "accuracy"))}};
+          fmt::format("Fused into the weights, the adapters give {}, beside the layers {}.",
+                      of("LoRA, fused", "accuracy"), of("LoRA", "accuracy"))}};
 }
 
 }  // namespace

@@ -1,7 +1,10 @@
 // Lab 2: architectures. Three samplers over layers, heads and widths, what more epochs do, and what a search sees that
 // counts compression in.
+#include <algorithm>
+
 #include <fmt/format.h>
 
+#include "labs/caption.h"
 #include "labs/recipes.h"
 #include "labs/registry.h"
 #include "labs/said_numbers.h"
@@ -59,14 +62,21 @@ std::vector<LabStep> steps(const LabPlaces& places) {
 
 const NumberStyle kShare{NumberFormat::percent, 2}, kCount{NumberFormat::integer, 0};
 
-std::string text_of(const LabTrial& trial) {
-  std::string text;
-  for (const auto& [name, value] : trial.parameters)
-    text += fmt::format("{}{} = {}", text.empty() ? "" : ", ", name.substr(name.find('.') + 1), value);
-  return text;
+// "4 layers, 8 heads, 256 wide, 1024 within; 2 of the first attention left out"
+std::string text_of_encoder(const LabTrial& trial) {
+  const auto of = [&](const char* key) { return trial.parameters.at(std::string("build.") + key); };
+  const auto left_out = std::ranges::count_if(trial.parameters, [](const auto& p) { return p.second == "identity"; });
+  return fmt::format("{} layers, {} heads, {} wide, {} within; {} of the first attention left out",
+                     of("num_hidden_layers"), of("num_attention_heads"), of("hidden_size"), of("intermediate_size"),
+                     left_out);
 }
 
-Table nas_table(const LabResults& results) {
+std::string text_of_network(const LabTrial& trial) {
+  return fmt::format("widths {}, kernel {}, rate {}", trial.parameters.at("build.widths"),
+                     trial.parameters.at("build.kernel"), trial.parameters.at("train.rate"));
+}
+
+Table nas_table(const LabResults& results, const LabPlaces& places) {
   Table table{.key = "architectures",
               .title = "Architectures",
               .columns = {{"sampler", "sampler"},
@@ -75,15 +85,15 @@ Table nas_table(const LabResults& results) {
                           {.key = "accuracy", .title = "highest accuracy", .style = kShare},
                           {.key = "weights", .title = "weights", .style = kCount},
                           {.key = "architecture", .title = "its architecture", .prose = true}},
-              .note =
-                  "Each trial trains from random weights on 3,200 reviews of 32 tokens; all are judged on the same "
-                  "reviews for validation, by which the highest is chosen, so that it flatters."};
+              .note = fmt::format("Each trial trains from random weights: {}. All are judged on the same reviews for "
+                                  "validation, by which the highest is chosen, so that it flatters.",
+                                  training_caption(places.file("nas.toml"), "train"))};
   for (const Studies& sampler : samplers())
     for (const std::string& study : sampler.names) {
       const auto trials = trials_of(results, "nas", study);
       const LabTrial& top = highest(trials);
       table.rows.push_back({sampler.title, study, number(static_cast<double>(trials.size())),
-                            number(top.figure("accuracy")), number(top.figure("parameters")), text_of(top)});
+                            number(top.figure("accuracy")), number(top.figure("parameters")), text_of_encoder(top)});
     }
   return table;
 }
@@ -96,7 +106,7 @@ Drawing nas_figure(const LabResults& results) {
   return drawing;
 }
 
-Table compression_table(const LabResults& results) {
+Table compression_table(const LabResults& results, const LabPlaces& places) {
   Table table{.key = "compression",
               .title = "A search that sees compression: int8 weights, half of them 0",
               .columns = {{"way", "compression"},
@@ -104,12 +114,15 @@ Table compression_table(const LabResults& results) {
                           {.key = "accuracy", .title = "highest accuracy", .style = kShare},
                           {.key = "bits", .title = "average bits", .style = {NumberFormat::fixed, 3}},
                           {.key = "bytes", .title = "file", .style = {NumberFormat::bytes, 3}},
-                          {.key = "architecture", .title = "its architecture", .prose = true}}};
+                          {.key = "architecture", .title = "its architecture", .prose = true}},
+              .note = fmt::format("Each trial trains from random weights: {}; after compression: {}.",
+                                  training_caption(places.file("compression.toml"), "train"),
+                                  training_caption(places.file("compression.toml"), "studies.retrained.retrain"))};
   for (const Way& way : kWays) {
     const auto trials = trials_of(results, "compression", way.study);
     const LabTrial& top = highest(trials);
     table.rows.push_back({way.title, number(static_cast<double>(trials.size())), number(top.figure("accuracy")),
-                          number(top.figure("bits")), number(top.figure("bytes")), text_of(top)});
+                          number(top.figure("bits")), number(top.figure("bytes")), text_of_network(top)});
   }
   return table;
 }
@@ -124,8 +137,8 @@ LinePlot compression_plot(const LabResults& results) {
   return plot;
 }
 
-LabShown show(const LabResults& results, const LabPlaces&) {
-  const Table nas = nas_table(results), compression = compression_table(results);
+LabShown show(const LabResults& results, const LabPlaces& places) {
+  const Table nas = nas_table(results, places), compression = compression_table(results, places);
   const LinePlot accuracy = training_curve(results, "epochs", "curve_accuracy",
                                            {.key = "epochs_accuracy",
                                             .title = "Accuracy after each epoch",
@@ -149,9 +162,9 @@ LabShown show(const LabResults& results, const LabPlaces&) {
                       end_of("TPE", "tpe-1"), end_of("TPE", "tpe-2"), end_of("TPE", "tpe-3")),
           fmt::format("The grid, which tries points in a shuffled order, ends at {} after {} trials.",
                       end_of("grid", "grid"), said(nas, {"grid", "grid"}, "trials")),
-          fmt::format("Accuracy is {} at validation {} and {} at validation {}; compare that with what separates the "
-                      "samplers.",
-                      said(epochs, {"1"}, "accuracy"), "1", said(epochs, {last}, "accuracy"), last),
+          fmt::format("After the last of {} validations accuracy is {}, after the first {}: compare that with what "
+                      "separates the samplers.",
+                      last, said(epochs, {last}, "accuracy"), said(epochs, {"1"}, "accuracy")),
           fmt::format("Without compression the search ends at {} in {}, compressed at {} in {}.", of(0, "accuracy"),
                       of(0, "bytes"), of(1, "accuracy"), of(1, "bytes")),
           fmt::format("Trained after compression it ends at {} with {} bits; without compression at {}.",

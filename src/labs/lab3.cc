@@ -260,14 +260,15 @@ LabShown show(const LabResults& results, const LabPlaces&) {
                       top_row(precision, "accuracy"), said(precision, {top_row(precision, "accuracy")}, "accuracy"),
                       said(precision, {top_row(precision, "accuracy")}, "bits"), said(precision, {"exact"}, "accuracy"),
                       said(precision, {"exact"}, "bits")),
-          fmt::format("Of all formats, the curve of {} ends highest, at {} with {} bits.", top,
+          fmt::format("No curve of a format ends above that of {}, at {} with {} bits.", top,
                       said(formats, {top}, "accuracy"), said(formats, {top}, "bits")),
-          fmt::format("Signs alone (Binary) end at {}, with a scale at {}, with a second sign at {}: what is left of a "
-                      "weight decides.",
-                      said(formats, {"Binary"}, "accuracy"), said(formats, {"BinaryScaling"}, "accuracy"),
-                      said(formats, {"BinaryResidualSign"}, "accuracy")),
-          fmt::format("With all formats to choose from in each layer, as many trials end at {}: a larger space is not "
-                      "searched further by itself.",
+          fmt::format(
+              "Signs alone (Binary) end at {}, with a scale at {}, with a second sign at {}: look at how much of "
+              "a weight each keeps.",
+              said(formats, {"Binary"}, "accuracy"), said(formats, {"BinaryScaling"}, "accuracy"),
+              said(formats, {"BinaryResidualSign"}, "accuracy")),
+          fmt::format("With all formats to choose from in each layer, as many trials end at {}: look at the formats "
+                      "that its highest trial takes.",
                       said(formats, {"all at once"}, "accuracy")),
           fmt::format("At a price of {} a bit, the search ends at {} bits and {}; at {}, at {} bits and {}. One exact "
                       "choice has {} and {} bits there.",

@@ -65,6 +65,12 @@ bool are_there(const std::vector<std::string>& paths) {
   return std::ranges::all_of(paths, [](const std::string& path) { return fs::exists(path); });
 }
 
+// What another command left is no part of this one; databases keep parts of themselves in files beside them.
+void remove_made(const LabStep& step) {
+  for (const std::string& made : step.makes)
+    for (const char* part : {"", "-wal", "-shm"}) fs::remove_all(made + part);
+}
+
 Json result_of(const LabStep& step, const VerbOutput& output) {
   if (step.must_fail) {
     if (output.error.empty()) fail("{} was to be refused, and was not: hone {}", step.name, shell_line(step.words));
@@ -87,8 +93,7 @@ StepRecord run_step(const LabStep& step, const LabPlaces& places, FileHashes& ha
   Json record = command_of(step, hashes);
   if (const Json known = kept(path, record); known.contains("result") && are_there(step.makes))
     return {known.at("result"), json_get<double>(known, "seconds", path), true};
-  else if (known.is_null())  // what another command left is no part of this one
-    for (const std::string& made : step.makes) fs::remove_all(made);
+  else if (known.is_null()) remove_made(step);
   fs::create_directories(fs::path(path).parent_path());
   for (const std::string& made : step.makes) fs::create_directories(fs::path(made).parent_path());
   write_file(path, text_of(record));

@@ -1,10 +1,20 @@
 #include "labs/recipes.h"
 
+#include "labs/caption.h"
+
 namespace hone {
 
 std::vector<std::string> fewer_rows(const LabPlaces& places, const std::string& steps) {
   if (!places.quick) return {};
   return {"--steps", steps, "--batch", "16", "--max-length", "32"};
+}
+
+std::string training_caption_of(const LabPlaces& places, const std::string& config) {
+  if (!places.quick) return training_caption(config);
+  const std::vector<std::string> words = fewer_rows(places);
+  Json keys = Json::object();
+  for (size_t i = 0; i + 1 < words.size(); i += 2) keys[words[i].substr(2)] = parse_json(words[i + 1], words[i]);
+  return training_caption(keys);
 }
 
 LabStep train_step(const std::string& name, const std::string& what, const std::string& model, const std::string& data,

@@ -15,6 +15,8 @@ LabStep train_step(const std::string& name, const std::string& what, const std::
 // What a quick lab trains on instead: what it shows is how it goes, not how well.
 std::vector<std::string> fewer_rows(const LabPlaces& places, const std::string& steps = "8");
 
+std::string training_caption_of(const LabPlaces& places, const std::string& config);  // with what quick labs change
+
 // The encoder trained on the reviews.
 std::string teacher_model(const LabPlaces& places);
 LabStep teacher_step(const LabPlaces& places);

@@ -77,7 +77,8 @@ std::vector<LabStep> search_steps(const LabSearch& search, const LabPlaces& plac
   LabStep step{.name = search.name, .what = search.what, .words = {"search"}, .makes = {storage}};
   step.words.insert(step.words.end(), search.words.begin(), search.words.end());
   step.words.insert(step.words.end(), {"--config", search.config, "--storage", storage, "--resume", "--json"});
-  if (places.quick) step.words.insert(step.words.end(), {"--trials", std::to_string(search.quick_trials)});
+  if (places.quick && search.quick_trials > 0)
+    step.words.insert(step.words.end(), {"--trials", std::to_string(search.quick_trials)});
   std::vector<LabStep> steps{step};
   for (const std::string& study : search.studies)
     steps.push_back({.name = search.name + "-" + study,

@@ -28,7 +28,7 @@ struct LabSearch {
   std::string name, what, config;
   std::vector<std::string> words;    // the model, --data and the like
   std::vector<std::string> studies;  // as they are stored: "tpe-1" where the study has seeds
-  int64_t quick_trials = 3;
+  int64_t quick_trials = 3;          // 0: as in full
 };
 std::vector<LabStep> search_steps(const LabSearch& search, const LabPlaces& places);
 std::vector<LabTrial> trials_of(const LabResults& results, const std::string& search, const std::string& study);

@@ -10,20 +10,21 @@ namespace hone {
 namespace {
 
 // What is no number comes last.
-double rank_of(const Cell& cell) {
+double rank_of(const Cell& cell, bool largest) {
   const Number* number = std::get_if<Number>(&cell);
-  return number && !std::isnan(number->value) ? number->value : std::numeric_limits<double>::infinity();
+  if (!number || std::isnan(number->value)) return std::numeric_limits<double>::infinity();
+  return largest ? -number->value : number->value;
 }
 
-void shorten(Table& table, const std::string& key, const std::string& all) {
-  const auto column = std::ranges::find(table.columns, key, &Column::key);
+void shorten(Table& table, const ShortTable& by, const std::string& all) {
+  const auto column = std::ranges::find(table.columns, std::string(by.column), &Column::key);
   const size_t rows = table.rows.size();
   if (column == table.columns.end() || rows <= kRowsShown) return;
   const auto at = static_cast<size_t>(column - table.columns.begin());
-  std::ranges::stable_sort(table.rows, {}, [&](const std::vector<Cell>& row) { return rank_of(row[at]); });
+  std::ranges::stable_sort(table.rows, {}, [&](const std::vector<Cell>& row) { return rank_of(row[at], by.largest); });
   table.rows.resize(kRowsShown);
-  const std::string shown =
-      fmt::format("{} of {} rows, those of the least {}; {} shows all.", kRowsShown, rows, column->title, all);
+  const std::string shown = fmt::format("{} of {} rows, those of the {} {}; {} shows all.", kRowsShown, rows,
+                                        by.largest ? "largest" : "least", column->title, all);
   table.note = table.note.empty() ? shown : shown + " " + table.note;
 }
 
@@ -34,7 +35,7 @@ Record shortened(Record record, std::span<const ShortTable> tables, const std::s
     for (Block& block : section.blocks)
       if (auto* table = std::get_if<Table>(&block))
         for (const ShortTable& shown : tables)
-          if (table->key == shown.table) shorten(*table, shown.column, all);
+          if (table->key == shown.table) shorten(*table, shown, all);
   return record;
 }
 

@@ -27,8 +27,6 @@ EvaluationOptions with_metric(EvaluationOptions options, const EvaluationData& d
   return options;
 }
 
-// --- by right answers ------------------------------------------------------------------------------------------------
-
 class MetricMeter : public QualityMeter {
  public:
   MetricMeter(const Model& model, const Evaluation& evaluation, int64_t rows, const std::string& output,
@@ -65,8 +63,6 @@ class MetricMeter : public QualityMeter {
   std::optional<OutputMeasure> measure_;
 };
 
-// --- by a program ----------------------------------------------------------------------------------------------------
-
 class ProgramMeter : public QualityMeter {
  public:
   ProgramMeter(const Model& model, EvaluationData data, const EvaluationOptions& options, const SessionOptions& session)
@@ -98,8 +94,6 @@ class ProgramMeter : public QualityMeter {
   const SessionOptions session_;
   Estimate original_;
 };
-
-// --- by the original's answers ---------------------------------------------------------------------------------------
 
 // What users notice first, of what the outputs are.
 struct Noticed {

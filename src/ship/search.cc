@@ -72,8 +72,6 @@ void ShipSearch::take_nearest() {
 
 void ShipSearch::take(const Recipe& recipe) { consider(recipe, 0); }
 
-// --- one candidate ---------------------------------------------------------------------------------------------------
-
 bool ShipSearch::has_time(double seconds) const { return deadline_.left() > seconds; }
 
 double ShipSearch::expected(const Recipe& recipe) const {
@@ -191,8 +189,6 @@ void ShipSearch::choose() {
   for (size_t i = 0; i < tried_.size(); ++i)
     if (tried_[i].meets && (!chosen_ || is_preferred(tried_[i], tried_[*chosen_]))) chosen_ = i;
 }
-
-// --- what is tried ---------------------------------------------------------------------------------------------------
 
 // The first in both compute types: the quicker of them is that of the others.
 void ShipSearch::try_formats() {

@@ -89,9 +89,6 @@ class ShipJob {
   }
 
  private:
-  // --- what is needed before anything is written
-  // -----------------------------------------------------------------------
-
   void prepare() {
     exporter_for(output_);
     refuse_source_as_output(output_, model_);
@@ -153,17 +150,20 @@ class ShipJob {
                     std::string(device_name(session_)), options_.session.threads, options_.settings));
   }
 
-  // --- how much is affordable
-  // ------------------------------------------------------------------------------------------
-
   void allot() {
-    const int64_t start = steady_ns();
-    const EvaluationData probe = parts_.data(parts_.choose, kProbeRows);
-    const auto meter = quality_meter(model_, probe, evaluation_, session_, context_);
-    require_metric(*meter);
-    const int64_t again = steady_ns();
-    meter->of(maker_->graph());
-    const double per_row = std::max(seconds_since(again), 1e-6) / static_cast<double>(probe.rows.size());
+    const auto probed = [&](int64_t rows) {
+      const auto meter = quality_meter(model_, parts_.data(parts_.choose, rows), evaluation_, session_, context_);
+      require_metric(*meter);
+      const int64_t start = steady_ns();
+      meter->of(maker_->graph());
+      return std::max(seconds_since(start), 1e-6);
+    };
+    // The first run compiles, which the next ones find done. What opening takes is told from what a row takes.
+    const double few_rows = kProbeRows / 4;
+    probed(kProbeRows / 4);
+    const double few = probed(kProbeRows / 4), many = probed(kProbeRows);
+    const double per_row = std::max((many - few) / (kProbeRows - few_rows), many / kProbeRows / 20);
+    const double opening = std::max(0.0, many - kProbeRows * per_row);
     const auto affordable = [&](double share, int64_t most, size_t there) {
       const double rows = share * options_.seconds / per_row;
       return std::min(std::clamp(static_cast<int64_t>(std::min(rows, 1e9)), kFewestRows, most),
@@ -177,9 +177,8 @@ class ShipJob {
         options_.judging_rows > 0
             ? options_.judging_rows
             : static_cast<int64_t>(known_->get("rows to judge on", [&] { return static_cast<double>(judging); }));
-    run_seconds_ = per_row * static_cast<double>(choosing_rows_);
-    opening_seconds_ = seconds_since(start);
-    judging_seconds_ = 3 * per_row * static_cast<double>(judging_rows_);
+    run_seconds_ = opening + per_row * static_cast<double>(choosing_rows_);
+    judging_seconds_ = 3 * (opening + per_row * static_cast<double>(judging_rows_));
   }
 
   // What is asked for must be measurable, and the original must keep it.
@@ -222,9 +221,6 @@ class ShipJob {
            duration_text(options_.seconds), duration_text(1.2 * least));
     deadline_.keep_free(end);
   }
-
-  // --- search, write, judge
-  // --------------------------------------------------------------------------------------------
 
   ShipResult shipped() {
     allot();
@@ -390,7 +386,7 @@ class ShipJob {
   std::optional<Maker> maker_;
   std::optional<Measurements> known_;
   int64_t choosing_rows_ = 0, judging_rows_ = 0;
-  double run_seconds_ = 0, opening_seconds_ = 0, judging_seconds_ = 0, timing_seconds_ = kLeastTiming;
+  double run_seconds_ = 0, judging_seconds_ = 0, timing_seconds_ = kLeastTiming;
   bool probes_ = false;
 };
 

@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 
-#include "jobs/bench_view.h"
 #include "measure/claim.h"
 
 namespace hone {
@@ -79,17 +78,27 @@ LinePlot calls_plot(const CallsResult& result) {
   return plot;
 }
 
+// Nothing where later calls are not shown to take less.
+KeyValues compiling(const CallsResult& result) {
+  return {.key = "compiling",
+          .title = "What compiling gives",
+          .items = {{"ratio", "uncompiled / compiled after warm-up", number(result.ratio.value, result.ratio.ci95)},
+                    {"pays_after", "pays after", result.pays ? number(static_cast<double>(result.pays->runs)) : Cell(),
+                     "calls", kCount}}};
+}
+
 }  // namespace
 
 Record view_of(const CallsResult& result) {
   std::vector<std::string> findings{
       fmt::format("Compiled against uncompiled after warm-up: {}.", verdict(result.ratio))};
-  if (result.pays) findings.push_back(fmt::format("Compiling has paid for itself after {} calls.", result.pays->runs));
-  return {
-      .title = fmt::format("{}: {} calls", result.name, result.ways[0].calls_ns.size()),
-      .findings = std::move(findings),
-      .sections = {{"Calls", {readings_table(result), first_table(result), calls_plot(result), calls_table(result)}}},
-      .machine = describe(result.environment)};
+  if (result.pays) findings.push_back(fmt::format("Compiling has paid for itself by call {}.", result.pays->runs));
+  return {.title = fmt::format("{}: {} calls", result.name, result.ways[0].calls_ns.size()),
+          .findings = std::move(findings),
+          .sections = {{"Calls",
+                        {readings_table(result), compiling(result), first_table(result), calls_plot(result),
+                         calls_table(result)}}},
+          .machine = describe(result.environment)};
 }
 
 }  // namespace hone

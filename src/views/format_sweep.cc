@@ -97,7 +97,7 @@ class Viewer {
     Table table{.key = "widths",
                 .title = "By width: quantized after training (PTQ), and trained in the format (QAT)",
                 .columns = {{"kind", "formats"},
-                            {"width", "width", "bits"},
+                            {"width", "width", "bits", {NumberFormat::integer, 0}},
                             {"ptq_format", "PTQ in"},
                             quality_column(scale_, "ptq"),
                             {"qat_format", "QAT in"},

@@ -47,7 +47,10 @@ class Viewer {
                 .note =
                     "Output error: sum of squared differences to the original's outputs over the sum of their "
                     "squares. Kernels multiply by zeros, too; bitmaps are what it could be stored in."};
-    if (sweep_.trains) table.columns.insert(table.columns.begin() + 2, {"how", "how"});
+    if (sweep_.trains) {
+      table.columns.back() = quality_column(scale_, "quality");
+      table.columns.insert(table.columns.begin() + 2, {"how", "how"});
+    }
     each([&](const SweptPruning& s) {
       std::vector<Cell> row{s.method, number(s.sparsity)};
       if (sweep_.trains) row.emplace_back(how(s));

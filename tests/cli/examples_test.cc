@@ -39,6 +39,7 @@ std::vector<std::string> commands_of(const std::string& path) {
 class Examples : public TrainTest {
  protected:
   Examples() {
+    fs::create_directories(root + "/examples");
     for (const char* part : {"searches", "labs"})
       fs::copy(fmt::format("{}/examples/{}", test::kSourceDir, part), fmt::format("{}/examples/{}", root, part),
                fs::copy_options::recursive);

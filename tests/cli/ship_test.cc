@@ -49,14 +49,14 @@ TEST_F(ShipVerb, PrintsAVerdictThatFitsAScreen) {
   const ProgramResult result = hone_program(quick({"--report", report}));
   expect_done(result);
   EXPECT_LE(std::ranges::count(result.out, '\n'), 12);
-  for (const char* part : {"small.safetensors: mxint8", "size: ", "time: ", "recall at 1: ",
-                           "took no part in the choice", "again: hone ship ", "--config "})
+  for (const char* part : {"small.safetensors: mxint8", "size: ", "time: ", "recall: ", "took no part in the choice",
+                           "again: hone ship ", "--config "})
     EXPECT_THAT(result.out, HasSubstr(part));
   EXPECT_THAT(read_file(report), HasSubstr("keeps the promises"));
   EXPECT_FALSE(std::filesystem::exists(small + ".ship"));
 
   const ProgramResult again =
-      hone_program({"ship", model, "--config", toml, "-o", out + "/again.safetensors", "--verbose"});
+      hone_program({"ship", model, "--config", toml, "-o", out + "/again.safetensors", "--verbose", "--time", "30s"});
   expect_done(again);
   EXPECT_EQ(read_file(small), read_file(out + "/again.safetensors"));
   EXPECT_THAT(again.out, HasSubstr("Candidates, on the rows to choose on"));
@@ -88,7 +88,7 @@ TEST_F(ShipVerb, PromisesAndTimesAreRead) {
   expect_refusal(hone_program({"ship", model, "--data", pairs, "-o", small, "--time", "soon"}),
                  {"--time soon", "10min"});
   expect_refusal(hone_program(command({"--formats", "mxint99"})), {"mxint99"});
-  expect_refusal(hone_program({"ship", model, "-o", small}), {"data"}, 2);
+  expect_refusal(hone_program({"ship", model, "-o", small}), {"there are no data", "--data"});
 }
 
 TEST_F(ShipVerb, DataThatCantBeDealtOutAreRefused) {

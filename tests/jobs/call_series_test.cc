@@ -45,6 +45,8 @@ TEST_F(Calls, TheRecordHasReadingsPartsAndEveryCall) {
                                    "5 calls, with warm-up", "20 calls, with warm-up"));
   EXPECT_EQ(json.at("calls").size(), 30);
   EXPECT_EQ(json.at("first").size(), 4);
+  EXPECT_GT(json.at("compiling").at("ratio").get<double>(), 0);
+  EXPECT_TRUE(json.at("compiling").contains("pays_after"));
   double mean = 0;
   for (size_t i = 0; i < 5; ++i) mean += json.at("calls")[i].at("compiled_ms").get<double>() / 5;
   EXPECT_NEAR(json.at("readings")[0].at("compiled_ms").get<double>(), mean, 1e-3 * mean);

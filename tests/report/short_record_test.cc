@@ -26,6 +26,14 @@ TEST(ShortRecord, KeepsTheRowsThatMatterAndSaysHowToSeeAll) {
   EXPECT_EQ(record.sections[0].blocks.size(), 2u);
 }
 
+TEST(ShortRecord, LargestNumbersMayMatter) {
+  const ShortTable largest[] = {{"tensors", "sqnr_db", true}};
+  const Record record = shortened(of_rows(40), largest, "-v");
+  const Table& table = *find_block<Table>(record, "tensors");
+  EXPECT_EQ(std::get<std::string>(table.rows[0][0]), "t1");  // t0 has no number
+  EXPECT_EQ(table.note, "10 of 40 rows, those of the largest SQNR; -v shows all. 2 more stay.");
+}
+
 TEST(ShortRecord, LeavesShortTablesAndOthersAsTheyAre) {
   const Record ten = shortened(of_rows(10), kTensors, "-v");
   EXPECT_EQ(std::get<std::string>(find_block<Table>(ten, "tensors")->rows[0][0]), "t0");
