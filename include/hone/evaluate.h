@@ -77,6 +77,10 @@ struct EvaluateOptions {
   double least_iou = 0.5;
   // Agreement of embeddings: how many are looked at
   int64_t neighbours = 10;
+  // Of a language model: read texts whole, in windows of so many tokens, each with a cache; 0: cut them (--max-length)
+  int64_t window = 0;
+  // Tokens from one window to the next; 0: as many as a window has
+  int64_t stride = 0;
   // Device that runs the model: cpu[:VARIANT], cuda[:VARIANT], reference; cpu:avx512 is --isa avx512; auto: a GPU where
   // there is one, else the CPU (default: cpu)
   std::string device;

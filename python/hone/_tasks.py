@@ -283,6 +283,8 @@ def evaluate(
     least_score: float = 0.5,
     least_iou: float = 0.5,
     neighbours: int = 10,
+    window: int = 0,
+    stride: int = 0,
     device: str | None = None,
     isa: str | None = None,
     no_fallback: bool = False,
@@ -342,6 +344,9 @@ def evaluate(
         least_score: Agreement of boxes: those that count
         least_iou: Agreement of boxes: overlap of those that are the same
         neighbours: Agreement of embeddings: how many are looked at
+        window: Of a language model: read texts whole, in windows of so many tokens, each with a
+            cache; 0: cut them (--max-length)
+        stride: Tokens from one window to the next; 0: as many as a window has
         device: Device that runs the model: cpu[:VARIANT], cuda[:VARIANT], reference; cpu:avx512 is
             --isa avx512; auto: a GPU where there is one, else the CPU (default: cpu)
         isa: Instruction set to generate code for: avx2, avx512, avx512_bf16, amx or host, then

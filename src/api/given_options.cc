@@ -91,6 +91,8 @@ GivenOptions given(const EvaluateOptions& options) {
   detail::add(all, "least-score", options.least_score, unset.least_score);
   detail::add(all, "least-iou", options.least_iou, unset.least_iou);
   detail::add(all, "neighbours", options.neighbours, unset.neighbours);
+  detail::add(all, "window", options.window, unset.window);
+  detail::add(all, "stride", options.stride, unset.stride);
   detail::add(all, "device", options.device, unset.device);
   detail::add(all, "isa", options.isa, unset.isa);
   detail::add(all, "no-fallback", options.no_fallback, unset.no_fallback);

@@ -126,6 +126,8 @@ EvaluateOptions options_of(const nb::dict& given) {
       "least_score",
       "least_iou",
       "neighbours",
+      "window",
+      "stride",
       "device",
       "isa",
       "no_fallback",
@@ -175,6 +177,8 @@ EvaluateOptions options_of(const nb::dict& given) {
   take(given, "least_score", options.least_score);
   take(given, "least_iou", options.least_iou);
   take(given, "neighbours", options.neighbours);
+  take(given, "window", options.window);
+  take(given, "stride", options.stride);
   take(given, "device", options.device);
   take(given, "isa", options.isa);
   take(given, "no_fallback", options.no_fallback);

@@ -13,9 +13,10 @@ namespace {
 
 constexpr const char* kWritten = "Written by generate_api from the headers of include/hone.";
 
-// What Python has as objects of their own, or as arguments.
+// What Python has as objects of their own, as arguments, or not.
 bool is_bound_elsewhere(const std::string& name) {
-  constexpr std::array kNames{"Task", "ValueInfo", "NodeInfo", "Use", "OutputInfo", "PackedPlanes", "TokenBatch"};
+  constexpr std::array kNames{"Task",       "ValueInfo",   "NodeInfo",    "Use",       "OutputInfo",   "PackedPlanes",
+                              "TokenBatch", "ChatMessage", "TextRequest", "TextToken", "GeneratedText"};
   return name.ends_with("Options") || std::ranges::find(kNames, name) != kNames.end();
 }
 
