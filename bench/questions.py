@@ -1,6 +1,6 @@
-"""What hone search answers to the questions of examples/searches, a command each. Prints a table for each, and puts it into a section
-of bench/results.md with --record. Run from the root of the checkout, with build/searches/fashion.safetensors (examples/searches/train.sh)
-and build/searches/debian.tsv (docs/data.md) there; `make bench-questions` makes both.
+"""What hone search answers to the questions of the labs and of examples/searches, a command each. Prints a table for each, and puts it into a section
+of bench/results.md with --record. Run from the root of the checkout, with build/searches/fashion.safetensors (examples/labs/lab3/train.sh)
+and build/labs/reviews.csv (scripts/deps.sh labs) there; `make bench-questions` makes both.
 
 usage: questions.py HONE [--only nas,compression,precision,formats,lambda,supernet] [--record]
 """
@@ -19,6 +19,7 @@ sys.path.insert(0, str(pathlib.Path(__file__).parent / "peers"))
 from results import table, write_section  # noqa: E402
 
 WORK = pathlib.Path("build/bench/questions")
+FOLDERS = {"nas": "labs/lab2", "compression": "labs/lab2", "precision": "labs/lab3", "formats": "labs/lab3", "lambda": "labs/lab3", "supernet": "searches"}
 SUPERNET = pathlib.Path("build/searches/fashion-supernet.safetensors")  # would be gone on with
 
 
@@ -35,7 +36,7 @@ class Answer:
         for old in WORK.glob(f"{name}.db*"):
             old.unlink()
         SUPERNET.unlink(missing_ok=True)
-        command = [hone, "search", "--config", f"examples/searches/{name}.toml", "--storage", storage]
+        command = [hone, "search", "--config", f"examples/{FOLDERS[name]}/{name}.toml", "--storage", storage]
         begin, used = time.time(), resource.getrusage(resource.RUSAGE_CHILDREN)
         out = self.run([*command, "--report", WORK / f"{name}.html", "--json"])
         self.seconds, after = time.time() - begin, resource.getrusage(resource.RUSAGE_CHILDREN)
@@ -90,8 +91,8 @@ def nas(answer):
         left_out = sum(v == "identity" for v in p.values())
         return [", ".join(f"{p['build.' + key]} {name}" for key, name in names.items()) + f", {left_out} layers left out"]
 
-    return "Which architecture learns sections of Debian's packages best in 60 steps.", \
-        best_after(answer, (3, 6, 12), chosen, ["the best one"])
+    return "Which architecture learns reviews best in 100 steps.", \
+        best_after(answer, (2, 4, 8), chosen, ["the best one"])
 
 
 def compression(answer):
@@ -104,7 +105,7 @@ def compression(answer):
 
 
 def precision(answer):
-    counts, rows = (5, 10, 20, 40, 60), []
+    counts, rows = (5, 10, 20, 30), []
     for sampler in ("random", "tpe"):
         cells = []
         for n in counts:
@@ -126,14 +127,8 @@ def formats(answer):
         return f"{percent(best['accuracy'])} at {best['bits']:.2f}"
 
     rows = [[f"{study}, {len(trials)} trials", *(cell(study, n) for n in limits)] for study, trials in answer.studies.items()]
-    alone = [(t["figures"]["bits"], t["figures"]["accuracy"], t["parameters"]["quantize.to"]) for t in answer.studies["alone"] if t["figures"]]
-    front, best = [], 0
-    for bits, accuracy, name in sorted(alone, key=lambda a: (a[0], -a[1])):
-        if accuracy > best:
-            front.append(f"{name} {percent(accuracy)} at {bits:.2f}")
-            best = accuracy
-    return f"{len(alone)} formats, each alone, and mixed by layer: the best accuracy within so many average bits.", \
-        table(["", *(f"at most {n} bits" if n < 33 else "any" for n in limits)], rows) + f"\nOf formats alone no other beats {', '.join(front)}.\n"
+    return "Formats of one kind or f32 by layer, and all kinds mixed: the best accuracy within so many average bits.", \
+        table(["", *(f"at most {n} bits" if n < 33 else "any" for n in limits)], rows)
 
 
 def prices(answer):

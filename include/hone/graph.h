@@ -136,11 +136,12 @@ class HONE_API Graph {
   ValueId add_state(const std::string& label, const Tensor& initial);      // begins as `initial`
   ValueId add_constant(const std::string& label, const Tensor& value);     // "": a literal without a name
 
-  // A node of any operation, at the end: its results, whose types the operation's rule gives. Throws Error that names
-  // the operation and the types of the operands.
+  // A node of any operation: its results, whose types the operation's rule gives. It stands at the end, or before the
+  // node that set_insertion_point() named. Throws Error that names the operation and the types of the operands.
   std::vector<ValueId> add_node(const std::string& op, const std::vector<ValueId>& operands,
                                 const Attributes& attributes = {}, const std::string& result_name = "",
                                 const std::vector<Graph>& bodies = {});
+  void set_insertion_point(NodeId before);  // of the nodes that are added from now on; kAbsent: the end
   void add_output(ValueId value, const std::string& label);
   void add_update(ValueId target, ValueId value);  // after a run, `target`, a parameter or state, is `value`
 

@@ -65,13 +65,22 @@ Tensor tensor_of(const DLTensor& array, std::shared_ptr<const void> owner, bool 
 }
 
 template <class Array>
+struct Owner {
+  Owner() = default;
+  Owner(const Owner&) = delete;
+  ~Owner() {
+    if (array && array->deleter) array->deleter(array);
+  }
+  Array* array = nullptr;
+};
+
+template <class Array>
 Tensor adopted(Array* array, bool read_only) {
   check(array->dl_tensor);
-  static_cast<void>(tensor_of(array->dl_tensor, nullptr, read_only));  // what is refused stays the caller's
-  const std::shared_ptr<const void> owner(array, [](Array* owned) {
-    if (owned->deleter) owned->deleter(owned);
-  });
-  return tensor_of(array->dl_tensor, owner, read_only);
+  const auto owner = std::make_shared<Owner<Array>>();
+  Tensor tensor = tensor_of(array->dl_tensor, owner, read_only);
+  owner->array = array;  // what was refused stayed the caller's
+  return tensor;
 }
 
 // What stands behind an array that hone gives.

@@ -116,7 +116,22 @@ std::vector<ValueId> Graph::add_node(const std::string& op, const std::vector<Va
     hone::Graph& graph = mine().graph;
     const NodeId node =
         graph.add_node(def, operands, attributes_of(def, attributes), result_name, std::move(subgraphs));
+    try {
+      if (graph.nodes().back() != node)  // it was put before others
+        for (const ValueId operand : operands)
+          if (operand != kAbsent) check_order(graph, operand, node);
+    } catch (...) {
+      graph.erase(node);
+      throw;
+    }
     return graph.node(node).results;
+  });
+}
+
+void Graph::set_insertion_point(NodeId before) {
+  guarded([&] {
+    if (before != kAbsent) check_node(impl_->graph, before);
+    mine().graph.set_insertion_point(before);
   });
 }
 

@@ -109,10 +109,7 @@ int64_t Tensor::bytes() const {
 }
 bool Tensor::is_packed() const { return !impl_->memory && impl_->tensor.is_packed(); }
 std::string Tensor::format() const { return is_packed() ? hone::to_string(*impl_->tensor.format()) : ""; }
-bool Tensor::is_row_major() const {
-  return !is_packed() &&
-         (!impl_->memory || elements() == 0 || impl_->memory->strides == Strides::dense(impl_->shape).strides);
-}
+bool Tensor::is_row_major() const { return !is_packed() && (!impl_->memory || api::is_row_major(*impl_->memory)); }
 bool Tensor::is_read_only() const { return impl_->memory && impl_->memory->read_only; }
 std::string Tensor::type() const {
   if (!impl_->memory) return hone::to_string(impl_->tensor.type());

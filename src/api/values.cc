@@ -28,14 +28,18 @@ MemorySpan span_of(const Tensor::Impl::Memory& memory) {
       -lowest};
 }
 
+bool is_row_major(const Tensor::Impl::Memory& memory) {
+  if (element_count(memory.shape) == 0) return true;
+  const std::vector<int64_t> dense = Strides::dense(memory.shape).strides;
+  for (size_t i = 0; i < memory.shape.size(); ++i)
+    if (memory.shape[i] != 1 && memory.strides[i] != dense[i]) return false;
+  return true;
+}
+
 namespace {
 
 bool is_aligned(const Tensor::Impl::Memory& memory) {
   return reinterpret_cast<uintptr_t>(memory.first) % static_cast<uintptr_t>(size_bytes(memory.dtype)) == 0;
-}
-
-bool is_row_major(const Tensor::Impl::Memory& memory) {
-  return memory.strides == Strides::dense(memory.shape).strides || element_count(memory.shape) == 0;
 }
 
 // Strides of memory whose elements lie apart; none where they are row-major.

@@ -25,6 +25,8 @@ struct Tensor::Impl {
   std::vector<int64_t> shape;  // of either
 };
 
+bool is_row_major(const Tensor::Impl::Memory& memory);  // whatever the strides of dimensions of size 1
+
 inline hone::DType engine(DType dtype) { return static_cast<hone::DType>(dtype); }
 inline DType wrapped(hone::DType dtype) { return static_cast<DType>(dtype); }
 

@@ -266,10 +266,31 @@ class Pool {
   std::atomic<bool> stop_{false};
 };
 
-Pool& pool() {
-  static Pool the_pool(hardware_threads() - 1);
-  return the_pool;
-}
+// The process's pool is made when it is first needed, and once more in a child of fork(), which has none of its
+// threads. What the child inherits stays where it is: threads that are not there cannot be joined.
+class PoolOfProcess {
+ public:
+  PoolOfProcess() {
+    pthread_atfork(nullptr, nullptr, [] { forget_in_child(); });
+  }
+  ~PoolOfProcess() { delete pool_; }
+
+  static Pool& get() {
+    pthread_once(&made_, [] { pool_ = new Pool(hardware_threads() - 1); });
+    return *pool_;
+  }
+
+ private:
+  static void forget_in_child() {
+    made_ = PTHREAD_ONCE_INIT;
+    pool_ = nullptr;
+    busy_threads = busy_scopes > 0 ? 1 : 0;  // the thread that called fork() is the only one
+  }
+
+  static inline pthread_once_t made_ = PTHREAD_ONCE_INIT;
+  static inline Pool* pool_ = nullptr;
+};
+const PoolOfProcess pool_of_process;
 
 }  // namespace
 
@@ -297,7 +318,7 @@ void parallel_chunks(int64_t n, int64_t grain, int threads, ChunkFn fn) {
                 .failure_mutex = {},
                 .failure = {}};
   if (threads <= 1 || region.chunks == 1 || inside_region || hardware_threads() == 1) region.work(0);
-  else pool().execute(region, threads);
+  else PoolOfProcess::get().execute(region, threads);
   if (region.failure) std::rethrow_exception(region.failure);
 }
 

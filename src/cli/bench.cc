@@ -12,26 +12,32 @@
 #include "cli/terminal_progress.h"
 #include "cli/verb.h"
 #include "io/numpy.h"
+#include "jobs/op_flags.h"
 #include "jobs/open_session.h"
 #include "measure/peaks.h"
 #include "views/bench_attention.h"
+#include "views/bench_matrix.h"
+#include "views/call_series.h"
 
 namespace hone {
 namespace {
 
-struct BenchVerb : ModelsFlags, BenchOptions, AttentionFlags, ResultFlags {
+struct BenchVerb : ModelsFlags, BenchOptions, OpFlags, ResultFlags {
   bool on_demand = false;
-  std::string output_dir, samples, op;
+  std::optional<int64_t> calls;
+  std::string output_dir, samples;
   static std::span<const OptionField<BenchVerb>> fields();
 };
-
-std::vector<std::string> ops_to_time() { return {"attention"}; }
 
 constexpr OptionField<ModelsFlags> kModels[] = {
     flag("model", "Folders or files; the first is what the others are compared with", &ModelsFlags::model,
          {.file = OptionFile::reads, .is_positional = true})};
 constexpr OptionField<BenchVerb> kOwn[] = {
     flag("samples", "CSV file for the nanoseconds of every round", &BenchVerb::samples, {.file = OptionFile::writes}),
+    flag("calls",
+         "Instead of rounds: so many calls of one model from the first on, compiled and node by node, and what means "
+         "over 5, 20 and all of them say, with and without warm-up",
+         &BenchVerb::calls, {.least = kFewestCalls, .most = 100000}),
     flag(
         "on-demand",
         "Time one inference for each line on standard input and print its nanoseconds, so that a script can interleave "
@@ -39,14 +45,10 @@ constexpr OptionField<BenchVerb> kOwn[] = {
         &BenchVerb::on_demand),
     flag("output-dir", "With --on-demand: write the outputs there as .npy", &BenchVerb::output_dir,
          {.value = "FOLDER"})};
-constexpr OptionField<BenchVerb> kOp[] = {
-    flag("op", "Instead of models: one op, spelled out beside fused, with where the time goes", &BenchVerb::op,
-         {.choices = ops_to_time})};
-
 std::span<const OptionField<BenchVerb>> BenchVerb::fields() {
   static const auto all =
       joined_fields<BenchVerb>(kModels, ModelsFlags::fields().subspan(1), BenchOptions::own_fields(), kOwn,
-                               CheckFiniteFlags::fields(), kOp, AttentionFlags::fields(), ResultFlags::fields());
+                               CheckFiniteFlags::fields(), OpFlags::fields(), ResultFlags::fields());
   return all;
 }
 
@@ -72,13 +74,30 @@ int answer_on_demand(const BenchVerb& verb) {
   return 0;
 }
 
+Record timed_op(const BenchVerb& verb) {
+  const SessionOptions session = verb.session_options();
+  const OpMeasuring how{.session = session,
+                        .peaks = machine_peaks(device_or_cpu(session.device), session.cache_folder),
+                        .seconds = verb.seconds,
+                        .seed = verb.seed};
+  if (verb.op == "linear") return view_of(bench_linear(verb.linear(), how));
+  if (verb.op == "dequantize") return view_of(bench_dequantize(verb.dequantize(), how));
+  return view_of(bench_attention(verb.attention(), how));
+}
+
 int bench_op(const BenchVerb& verb) {
   if (!verb.model.empty()) fail("--op {} takes no model; {} was given", verb.op, verb.model[0]);
-  AttentionBenchOptions options = verb.attention();
-  options.session = verb.session_options();
-  options.peaks = machine_peaks(device_or_cpu(options.session.device), options.session.cache_folder);
-  options.seconds = verb.seconds, options.seed = verb.seed;
-  Record record = view_of(bench_attention(options));
+  Record record = timed_op(verb);
+  record.command = this_command();
+  verb.print(record);
+  return 0;
+}
+
+int show_calls(const BenchVerb& verb) {
+  if (verb.model.size() != 1) fail("--calls is of one model; {} were given", verb.model.size());
+  if (!verb.samples.empty()) fail("--samples is of rounds; the record of --calls has every call");
+  Record record =
+      view_of(call_series(verb.load()[0], verb.timing().open, *verb.calls, {.progress = terminal_progress()}));
   record.command = this_command();
   verb.print(record);
   return 0;
@@ -93,9 +112,10 @@ void refuse_model_as_samples(const std::string& samples, const std::vector<Model
 
 int run(BenchVerb& verb) {
   if (!verb.op.empty()) return bench_op(verb);
-  if (verb.model.empty()) fail("no model to time: give a folder or file, or --op attention");
+  if (verb.model.empty()) fail("no model to time: give a folder or file, or --op attention, linear or dequantize");
   files_of(verb).check();
   if (verb.on_demand) return answer_on_demand(verb);
+  if (verb.calls) return show_calls(verb);
   const TimeModelsOptions options = verb.timing();
   const std::vector<Model> models = verb.load();
   refuse_model_as_samples(verb.samples, models);
@@ -116,7 +136,9 @@ constexpr Verb<BenchVerb> kVerb{
         "  hone bench all-MiniLM-L6-v2 small.safetensors\n"
         "  hone bench small.safetensors --batch 32 --seq 128 --threads 2 --json\n"
         "  hone bench all-MiniLM-L6-v2 small.safetensors --protocol lab\n"
+        "  hone bench resnet18.onnx --calls 100 --batch 64\n"
         "  hone bench --op attention --shape 32,8,128,64 --type bf16\n"
+        "  hone bench --op linear --shape 4096,14336 --rows 16 --weight-format int4.g64\n"
         "  hone bench classifier small.safetensors --data reviews.csv --metric accuracy,f1",
     .run = run};
 

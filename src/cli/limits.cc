@@ -8,7 +8,6 @@
 #include <algorithm>
 #include <atomic>
 #include <cerrno>
-#include <charconv>
 #include <chrono>
 #include <cmath>
 #include <cstdio>
@@ -18,6 +17,7 @@
 #include <new>
 #include <thread>
 
+#include "base/duration.h"
 #include "base/error.h"
 #include "base/mapped_file.h"
 #include "base/memory_limit.h"
@@ -113,21 +113,6 @@ void limit_heap(int64_t bytes) {
 #else
   (void)bytes;
 #endif
-}
-
-std::optional<double> parse_seconds(const std::string& text) {
-  struct Unit {
-    std::string_view name;
-    double seconds;
-  };
-  constexpr Unit kUnits[] = {{"", 1}, {"s", 1}, {"ms", 1e-3}, {"min", 60}, {"h", 3600}};
-  double number = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  const std::string_view unit = trim({end, static_cast<size_t>(text.data() + text.size() - end)});
-  for (const Unit& known : kUnits)
-    if (error == std::errc() && unit == known.name && std::isfinite(number) && number > 0)
-      return std::min(number * known.seconds, 1e9);
-  return std::nullopt;
 }
 
 std::string expect_seconds(const std::string& text) {

@@ -51,8 +51,8 @@ constexpr Verb<SearchVerb> kVerb{
         "--storage study.db -o front\n"
         "  hone search resnet18.safetensors --data images --space formats.toml --objective 'accuracy - 0.02*bits' "
         "--budget 'bytes<=12MB' -o best.safetensors\n"
-        "  hone search --config examples/searches/nas.toml --storage nas.db --workers 2 --report nas.html\n"
-        "  hone search --config examples/searches/nas.toml --storage nas.db --study tpe --rebuild 7 -o "
+        "  hone search --config examples/labs/lab2/nas.toml --storage nas.db --workers 2 --report nas.html\n"
+        "  hone search --config examples/labs/lab2/nas.toml --storage nas.db --study tpe --rebuild 7 -o "
         "best.safetensors",
     .run = run,
     .notes = notes};

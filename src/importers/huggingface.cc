@@ -3,6 +3,8 @@
 #include "importers/preprocessors.h"
 #include "io/hf_directory.h"
 #include "ir/row_keys.h"
+#include "models/decoder.h"
+#include "models/decoder_inputs.h"
 #include "models/find_model.h"
 
 namespace hone {
@@ -19,6 +21,14 @@ Graph build(HfDirectory& folder, const ImportOptions& options) {
                            .has_weight = [&](const std::string& name) { return folder.weights().has(name); }});
   folder.weights().check_complete();
   return graph;
+}
+
+// What generating text needs to know beside the graph. Of the ids that end a text, generation_config.json has the last
+// word.
+void take_text_ends(Model& model, const HfDirectory& folder) {
+  if (!model.graph.metadata.contains(kDecoderVocabulary)) return;
+  set_text_ends(model.graph, folder.generation(), folder.generation_path());
+  if (!folder.chat_template().empty()) model.graph.metadata[kChatTemplate] = folder.chat_template();
 }
 
 void take_tokenizer(Model& model, const TokenizerFiles& tokenizer) {
@@ -40,6 +50,7 @@ Model read(const std::string& path, const ImportOptions& options) {
   model.files[kConfigFile] = folder.config().dump();
   if (!folder.prompts().empty()) model.graph.metadata[kTextPrompts] = folder.prompts().dump();
   if (!folder.default_prompt().empty()) model.graph.metadata[kTextPrompt] = folder.default_prompt();
+  take_text_ends(model, folder);
   read_preprocessors(model, path);
   take_tokenizer(model, folder.tokenizer());
   return model;

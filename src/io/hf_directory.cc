@@ -152,6 +152,34 @@ std::string read_default_prompt(const Json& settings, const Json& prompts, const
   return prompts.at(name.get<std::string>()).get<std::string>();
 }
 
+Json read_generation(const std::string& path) {
+  const auto settings = read_json_if_present(path);
+  if (!settings) return Json::object();
+  if (!settings->is_object()) fail("{}: holds {}; expected an object", path, settings->type_name());
+  return *settings;
+}
+
+// A text, or a list of named ones, of which "default" is taken.
+std::string default_template(const Json& given, const std::string& path) {
+  if (given.is_null()) return "";
+  if (given.is_string()) return given.get<std::string>();
+  if (!given.is_array()) fail("{}: chat_template is {}; expected a text or a list", path, given.type_name());
+  for (const Json& each : given) {
+    if (!each.is_object()) fail("{}: chat_template has {}; expected {{name, template}}", path, json_excerpt(each));
+    if (json_get<std::string>(each, "name", path) == "default") return json_get<std::string>(each, "template", path);
+  }
+  return "";
+}
+
+// A file of its own comes before what the tokenizer's settings say.
+std::string read_chat_template(const std::string& folder, const TokenizerFiles& tokenizer) {
+  if (auto text = read_if_present(inside(folder, "chat_template.jinja"))) return *std::move(text);
+  const auto settings = tokenizer.settings.find(kTokenizerConfig);
+  if (settings == tokenizer.settings.end()) return "";
+  const std::string path = inside(folder, kTokenizerConfig);
+  return default_template(parse_json(settings->second, path).value("chat_template", Json()), path);
+}
+
 Json scheme_of(const Json& config, const std::string& source) {
   const Json scheme = config.value("quantization_config", Json());
   if (!scheme.is_null() && !scheme.is_object())
@@ -168,6 +196,8 @@ HfDirectory::HfDirectory(const std::string& path)
       tokenizer_(read_tokenizer(path)),
       weights_(path, weight_prefix(config_), scheme_of(config_, config_path())) {
   weights_.set_config(config_);
+  generation_ = read_generation(generation_path());
+  chat_template_ = read_chat_template(path, tokenizer_);
   Modules modules = read_modules(path);
   pooling_ = std::move(modules.pooling);
   normalise_ = modules.normalise;
@@ -180,6 +210,8 @@ HfDirectory::HfDirectory(const std::string& path)
 }
 
 std::string HfDirectory::config_path() const { return inside(path_, "config.json"); }
+
+std::string HfDirectory::generation_path() const { return inside(path_, "generation_config.json"); }
 
 std::function<Tensor(const std::string&, const std::vector<int64_t>&)> HfDirectory::weight_source() {
   return [this](const std::string& name, const std::vector<int64_t>& shape) { return weights_.tensor(name, shape); };

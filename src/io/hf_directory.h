@@ -29,6 +29,11 @@ class HfDirectory {
   const Json& prompts() const { return prompts_; }
   const std::string& default_prompt() const { return default_prompt_; }
   const TokenizerFiles& tokenizer() const { return tokenizer_; }
+  // Of decoders: generation_config.json, an object; and the text of the template that makes conversations one text, ""
+  // for none.
+  const Json& generation() const { return generation_; }
+  std::string generation_path() const;
+  const std::string& chat_template() const { return chat_template_; }
 
   HfWeights& weights() { return weights_; }
   // What a model builder takes (WeightSource of models/registry.h): weights().tensor. Refers to this object. Call
@@ -37,8 +42,8 @@ class HfDirectory {
 
  private:
   std::string path_;
-  Json config_, pooling_, prompts_ = Json::object();
-  std::string default_prompt_;
+  Json config_, pooling_, prompts_ = Json::object(), generation_ = Json::object();
+  std::string default_prompt_, chat_template_;
   bool normalise_ = false;
   TokenizerFiles tokenizer_;
   HfWeights weights_;

@@ -62,7 +62,10 @@ std::string weight_prefix(const Json& config) {
   if (!config.contains("model_type") || !config["model_type"].is_string()) return "";
   const auto type = config["model_type"].get<std::string>();
   if (type == "xlm-roberta" || type == "camembert") return "roberta";
-  if (type == "modernbert") return "model";
+  if (type == "gpt2") return "transformer";
+  for (const char* family :
+       {"modernbert", "llama", "mistral", "qwen2", "qwen3", "smollm3", "opt", "phi3", "gemma2", "gemma3_text"})
+    if (type == family) return "model";
   if (type == "whisper" || type == "t5" || type.starts_with("clip")) return "";  // they differ by class
   return type.substr(0, type.find("-v"));
 }

@@ -12,7 +12,7 @@
 #include "base/memory_limit.h"
 #include "base/philox.h"
 #include "data/splits.h"
-#include "jobs/placements.h"
+#include "jobs/op_forms.h"
 #include "ops/calls/arithmetic.h"
 #include "ops/calls/attention.h"
 #include "ops/calls/cast.h"
@@ -28,21 +28,20 @@
 namespace hone {
 namespace {
 
-std::vector<std::string> types_to_time() { return {"f32", "bf16"}; }
-
 constexpr OptionField<AttentionFlags> kFields[] = {
-    flag("shape", "With --op: batches,heads,length,columns of a head", &AttentionFlags::shape, {.only_with = "op"}),
-    flag("queries", "With --op: queries of each head, the last of its keys (default: as many)",
+    flag("queries", "With --op attention: queries of each head, the last of its keys (default: as many)",
          &AttentionFlags::queries, {.least = 1, .only_with = "op"}),
-    flag("kv-heads", "With --op: heads of keys and values, shared (default: one each)", &AttentionFlags::kv_heads,
-         {.least = 1, .only_with = "op"}),
-    flag("type", "With --op: of its operands", &AttentionFlags::type, {.choices = types_to_time, .only_with = "op"}),
-    flag("kv-format", "With --op: number format of keys and values, whose codes the fused form reads, e.g. int8.g64",
+    flag("kv-heads", "With --op attention: heads of keys and values, shared (default: one each)",
+         &AttentionFlags::kv_heads, {.least = 1, .only_with = "op"}),
+    flag("kv-format",
+         "With --op attention: number format of keys and values, whose codes the fused form reads, e.g. int8.g64",
          &AttentionFlags::kv_format, {.only_with = "op"}),
     flag("page-rows",
-         "With --op: keys and values lie in pages of so many, in a random order (default: one behind the other)",
+         "With --op attention: keys and values lie in pages of so many, in a random order (default: one behind the "
+         "other)",
          &AttentionFlags::page_rows, {.least = 1, .only_with = "op"}),
-    flag("causal", "With --op: a query sees no key behind its own", &AttentionFlags::causal, {.only_with = "op"})};
+    flag("causal", "With --op attention: a query sees no key behind its own", &AttentionFlags::causal,
+         {.only_with = "op"})};
 
 struct HeadSizes {
   explicit HeadSizes(const AttentionBenchOptions& o)
@@ -149,56 +148,19 @@ Tensor pages_of(const Tensor& rows, std::vector<int64_t> shape, const std::vecto
   return Tensor::from_floats(rows.dtype(), std::move(shape), placed);
 }
 
-struct Form {
-  std::string name;
-  Graph graph;
-  std::unique_ptr<Session> session;
-  NamedTensors inputs;
-  double scores_bytes = 0;  // of queries x keys, kept at once
-};
-
-// The largest difference, over the largest magnitude.
-double difference(const Tensor& a, const Tensor& b) {
-  const std::vector<float> x = a.to_floats(), y = b.to_floats();
-  double most = 0, apart = 0;
-  for (size_t i = 0; i < x.size(); ++i) {
-    most = std::max(most, std::abs(double{x[i]}));
-    apart = std::max(apart, std::abs(double{x[i]} - double{y[i]}));
-  }
-  return apart / most;
-}
-
-// Set up anew ten times, as hone bench does with models: two sessions differ by where their memory lies.
-std::vector<Timing> time_in_turn(std::vector<Form>& forms, const AttentionBenchOptions& options, double seconds) {
-  std::vector<TimedCall> calls;
-  for (Form& form : forms) calls.push_back({form.name, [&form] { form.session->run(form.inputs); }});
-  const auto place_anew = [&](const std::vector<size_t>& order) {
-    std::vector<NamedTensors> old;  // freed when all copies are made
-    for (Form& form : forms) {
-      form.session.reset();
-      old.push_back(form.inputs);
-    }
-    for (size_t i : order) {
-      forms[i].session = std::make_unique<Session>(forms[i].graph, options.session);
-      forms[i].inputs = copied(forms[i].inputs);
-    }
-  };
-  return time_placements(calls, place_anew, seconds, options.seed);
-}
-
 }  // namespace
 
 std::span<const OptionField<AttentionFlags>> AttentionFlags::fields() { return kFields; }
 
 AttentionBenchOptions AttentionFlags::attention() const {
-  return {.shape = parse_attention_shape(shape),
-          .queries = queries.value_or(0),
+  return {.queries = queries.value_or(0),
           .kv_heads = kv_heads.value_or(0),
-          .type = type == "bf16" ? DType::bf16 : DType::f32,
           .kv_format = kv_format,
           .page_rows = page_rows.value_or(0),
           .causal = causal};
 }
+
+bool AttentionFlags::are_given() const { return queries || kv_heads || page_rows || !kv_format.empty() || causal; }
 
 std::array<int64_t, 4> parse_attention_shape(const std::string& text) {
   std::array<int64_t, 4> shape{};
@@ -213,7 +175,8 @@ std::array<int64_t, 4> parse_attention_shape(const std::string& text) {
   return shape;
 }
 
-AttentionResult bench_attention(const AttentionBenchOptions& options, const TaskContext& context) {
+AttentionResult bench_attention(const AttentionBenchOptions& options, const OpMeasuring& measuring,
+                                const TaskContext& context) {
   const HeadSizes s(options);
   if (s.queries > s.keys) fail("--queries {}: they are the last of {} keys", s.queries, s.keys);
   if (s.heads % s.kv_heads != 0) fail("--kv-heads {}: {} heads cannot share them evenly", s.kv_heads, s.heads);
@@ -227,9 +190,9 @@ AttentionResult bench_attention(const AttentionBenchOptions& options, const Task
   const int64_t heads = checked_mul(s.batches, s.heads),
                 elements = checked_mul(heads, checked_mul(s.keys, checked_add(s.queries, s.columns)));
   require_memory(checked_mul(elements, 16), fmt::format("--shape {}", fmt::join(options.shape, ",")));
-  Philox rng(options.seed);
+  Philox rng(measuring.seed);
   std::vector<int64_t> order;
-  if (options.page_rows > 0) order = permutation(paged(s, options)[0], options.seed, 0);
+  if (options.page_rows > 0) order = permutation(paged(s, options)[0], measuring.seed, 0);
   NamedTensors by_head, by_row;
   for (const char* name : {"q", "k", "v"}) {
     const std::vector<int64_t> shape = s.by_head(name);
@@ -245,24 +208,19 @@ AttentionResult bench_attention(const AttentionBenchOptions& options, const Task
   }
   if (options.page_rows > 0)
     by_row.emplace("table", Tensor::of<int64_t>({s.batches, s.keys / options.page_rows}, order));
-  std::vector<Form> forms;
-  forms.push_back({"naive", naive_graph(s, options), nullptr, by_head, static_cast<double>(s.scores()) * 4});
-  forms.push_back({"fused", fused_graph(s, options), nullptr, by_row, 0});
-  for (Form& form : forms) form.session = std::make_unique<Session>(form.graph, options.session);
-  const double apart =
-      difference(rows_of(s, "y", forms[0].session->run(forms[0].inputs)[0]), forms[1].session->run(forms[1].inputs)[0]);
+  std::vector<OpForm> forms;
+  forms.push_back({"naive", naive_graph(s, options), by_head});
+  forms.push_back({"fused", fused_graph(s, options), by_row});
+  open_sessions(forms, measuring.session);
+  const double apart = largest_difference(rows_of(s, "y", forms[0].session->run(forms[0].inputs)[0]),
+                                          forms[1].session->run(forms[1].inputs)[0]);
   // Of a mean of values: sums of S terms, or roundings to bf16.
   const bool is_rounded = options.type != DType::f32 || forms[0].session->compute() == Compute::bf16;
   CHECK(apart <= (is_rounded ? 0.05 : 1e-4), "naive and fused attention differ by {}", apart);
-  context.check();
-  std::vector<Timing> timings = time_in_turn(forms, options, options.seconds / 2);
-  std::vector<ProfiledModel> models;
-  for (Form& form : forms) models.push_back({form.name, *form.session, form.inputs});
-  context.check();
-  std::vector<StepTimes> times = measure_steps(models, options.seconds / 2, options.seed);
-  AttentionResult result{.options = options, .environment = environment()};
-  for (size_t i = 0; i < forms.size(); ++i)
-    result.forms[i] = {forms[i].name, std::move(times[i]), std::move(timings[i]), forms[i].scores_bytes};
+  std::vector<OpTimes> times = time_forms(forms, measuring, context);
+  AttentionResult result{.options = options, .measuring = measuring, .environment = environment()};
+  result.forms[0] = {std::move(times[0]), static_cast<double>(s.scores()) * 4};
+  result.forms[1] = {std::move(times[1]), 0};
   return result;
 }
 

@@ -7,8 +7,7 @@
 #include <string>
 
 #include "base/option_tables.h"
-#include "base/peaks.h"
-#include "jobs/step_times.h"
+#include "jobs/op_forms.h"
 #include "jobs/task.h"
 #include "measure/environment.h"
 #include "runtime/session.h"
@@ -23,30 +22,26 @@ struct AttentionBenchOptions {
   std::string kv_format;                         // of keys and values, beside q in f32; empty: as q
   int64_t page_rows = 0;                         // of keys and values in pages, found by a table; 0: none
   bool causal = false;
-  SessionOptions session;
-  MachinePeaks peaks;
-  double seconds = 10;  // longest measured part
-  uint64_t seed = 1;
 };
 
-// The same as flags, of hone bench --op attention: all but how it is run and measured.
+// The same as flags, of hone bench --op attention: all but shape and type, which other ops have as well, and how it is
+// run and measured.
 struct AttentionFlags {
-  std::string shape = "32,8,128,64", type = "f32", kv_format;
+  std::string kv_format;
   std::optional<int64_t> queries, kv_heads, page_rows;
   bool causal = false;
   AttentionBenchOptions attention() const;
+  bool are_given() const;
   static std::span<const OptionField<AttentionFlags>> fields();
 };
 
-struct AttentionForm {
-  std::string name;  // "naive", "fused"
-  StepTimes times;
-  Timing timing;            // set up anew several times
+struct AttentionForm : OpTimes {
   double scores_bytes = 0;  // of queries x keys, kept at once
 };
 
 struct AttentionResult {
   AttentionBenchOptions options;
+  OpMeasuring measuring;
   std::array<AttentionForm, 2> forms;  // the naive one, and the fused
   Environment environment;
 };
@@ -59,6 +54,7 @@ std::array<int64_t, 4> parse_attention_shape(const std::string& text);
 // on pages that lie in a random order.
 // Throws Error where there are more queries than keys, heads that cannot share, keys that are no whole pages, or
 // operands beyond the memory limit; Bug where the two give different answers.
-AttentionResult bench_attention(const AttentionBenchOptions& options, const TaskContext& context = {});
+AttentionResult bench_attention(const AttentionBenchOptions& options, const OpMeasuring& measuring,
+                                const TaskContext& context = {});
 
 }  // namespace hone

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <filesystem>
 
+#include "base/atomic_file.h"
 #include "base/error.h"
 #include "base/hash.h"
 #include "base/text.h"
@@ -13,6 +14,7 @@
 #include "io/hf_weights.h"
 #include "jobs/default_inputs.h"
 #include "jobs/run_options.h"
+#include "jobs/text_inputs.h"
 #include "models/find_model.h"
 #include "models/random_weights.h"
 #include "ops/calls/batch_norm.h"
@@ -27,7 +29,11 @@ constexpr OptionField<BuildOptions> kFields[] = {
          {.value = "KEY=VALUE"}),
     flag("weights", "Tensors under torchvision's or Hugging Face's names, .safetensors (default: random)",
          &BuildOptions::weights, {.file = OptionFile::reads}),
-    flag("seed", "Of random weights", &BuildOptions::seed)};
+    flag("seed", "Of random weights", &BuildOptions::seed),
+    flag("inputs", "What the graph takes, e.g. input_ids,attention_mask,labels", &BuildOptions::inputs,
+         {.has_commas = true, .takes_several = true}),
+    flag("tokenizer", "A tokenizer.json or vocab.txt, or a folder with one, that goes along for texts",
+         &BuildOptions::tokenizer, {.file = OptionFile::reads})};
 
 // As JSON where the text is that, otherwise as a text.
 Json value_of(const std::string& key, const std::string& text) {
@@ -92,6 +98,16 @@ void build_on_file(Model& model, const ModelDef& def, ModelRequest request, cons
     model.file_bytes += static_cast<int64_t>(std::filesystem::file_size(file));
 }
 
+// Under the name by which tokenizers are found; one that is not understood is an error now, not when texts come.
+void add_tokenizer(Model& model, std::filesystem::path path) {
+  if (std::filesystem::is_directory(path))
+    path /= std::filesystem::exists(path / "tokenizer.json") ? "tokenizer.json" : "vocab.txt";
+  if (path.filename() != "tokenizer.json" && path.filename() != "vocab.txt")
+    fail("--tokenizer {}: expected tokenizer.json, vocab.txt or a folder with one of them", path.string());
+  model.files[path.filename()] = read_file(path);
+  tokenizer_of(model);
+}
+
 // One image of 224x224, or a few smaller ones: enough to know the statistics of the deepest layers.
 Bindings sizes_for_statistics(const Graph& graph) {
   const Bindings one = bind_symbols(graph, {});
@@ -107,11 +123,15 @@ std::span<const OptionField<BuildOptions>> BuildOptions::fields() { return kFiel
 Model build_model(const BuildOptions& options) {
   const Json config = config_of(options);
   const ModelDef& def = model_for(config, options.model);
-  const ModelRequest request{
-      .config = config, .source = options.model, .inputs = {}, .pooling = {}, .weights = random_weights(options.seed)};
+  const ModelRequest request{.config = config,
+                             .source = options.model,
+                             .inputs = options.inputs,
+                             .pooling = {},
+                             .weights = random_weights(options.seed)};
   Model model;
   model.path = model.name = options.model;
   model.files["config.json"] = config.dump();
+  if (!options.tokenizer.empty()) add_tokenizer(model, options.tokenizer);
   if (!options.weights.empty()) {
     build_on_file(model, def, request, options);
     return model;

@@ -22,6 +22,8 @@ struct BuildOptions {
   std::string weights;                     // .safetensors file (or folder of shards); empty: random
   uint64_t seed = 1;                       // of random weights
   std::vector<std::string> keys;           // "KEY=VALUE", beside `set`
+  std::vector<std::string> inputs;         // what the graph takes; empty: the family's default
+  std::string tokenizer;                   // tokenizer.json, vocab.txt or their folder; empty: none
   static std::span<const OptionField<BuildOptions>> fields();
 };
 

@@ -1,6 +1,7 @@
 #include "jobs/explain_op.h"
 
 #include <charconv>
+#include <limits>
 
 #include "formats/packed.h"
 #include "ops/calls/cast.h"
@@ -36,13 +37,18 @@ std::array<int64_t, 2> parse_matrix_shape(const std::string& text) {
       fail("--shape {}: expected two sizes of 1 or more: rows,columns, as 4096,14336", text);
     at = after + (i < 1);
   }
+  if (shape[0] > std::numeric_limits<int64_t>::max() / 16 / shape[1])
+    fail("--shape {}: the matrix is too large for any memory", text);
   return shape;
 }
 
+void refuse_without_codes(const char* flag, const Format& format) {
+  if (is_plain_float(format) || is_fake_only(format))
+    fail("--{} {}: it has no codes; accepted: packed formats (hone formats), e.g. mxint8", flag, to_string(format));
+}
+
 Model dequantize_model(const DequantizeOptions& options) {
-  const std::string name = to_string(options.format);
-  if (is_plain_float(options.format) || is_fake_only(options.format))
-    fail("--format {}: it has no codes; accepted: packed formats (hone formats), e.g. mxint8", name);
+  refuse_without_codes("format", options.format);
   plane_bytes(options.format, options.shape);  // refuses shapes that have none
   Model model;
   model.path = model.name = "dequantize";

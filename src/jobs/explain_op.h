@@ -26,6 +26,9 @@ struct DequantizeFlags {
 // "4096,14336". Throws Error for anything but two sizes of 1 or more.
 std::array<int64_t, 2> parse_matrix_shape(const std::string& text);
 
+// Throws Error, about the flag, unless matrices can be packed in the format.
+void refuse_without_codes(const char* flag, const Format& format);
+
 // A packed matrix as the input, decoded as the output. Throws Error where the format has no codes, or none in this
 // shape.
 Model dequantize_model(const DequantizeOptions& options);

@@ -4,6 +4,7 @@
 #include <map>
 #include <set>
 
+#include "importers/gguf_decoder.h"
 #include "io/artefact.h"
 #include "io/sparse_storage.h"
 #include "ir/bodies.h"
@@ -127,6 +128,8 @@ InfoResult info(const Model& model, const ShapeOptions& shapes) {
                     .ports = ports_of(graph),
                     .formats = formats_of(graph),
                     .unused = model.unused};
+  if (const auto widened = graph.metadata.find(kWidened); widened != graph.metadata.end())
+    result.widened = widened->second;
   count_ops(graph, !result.sizes.empty() && shapes.dims.empty() && !shapes.sequence, result);
   return result;
 }

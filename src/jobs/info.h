@@ -44,6 +44,7 @@ struct InfoResult {
   std::vector<PortInfo> ports;
   std::vector<FormatInfo> formats;  // by name
   std::vector<OpInfo> ops;          // largest FLOP first
+  std::string widened;              // of a GGUF file's types: what became a wider format (importers/gguf_decoder.h)
   std::vector<std::string> unused;  // tensors of the source that no part of the graph reads
 };
 

@@ -6,12 +6,10 @@
 #include <set>
 
 #include "base/threads.h"
-#include "calibrate/collect.h"
-#include "calibrate/ranges.h"
 #include "io/toml.h"
 #include "ir/bodies.h"
 #include "ir/unbacked.h"
-#include "jobs/calibration_data.h"
+#include "jobs/calibration_sources.h"
 #include "jobs/compiled_packer.h"
 #include "jobs/default_inputs.h"
 #include "measure/quality.h"
@@ -33,22 +31,11 @@ constexpr OptionField<Calibration> kCalibrationFields[] = {
     {"calib-batch", "samples of it that run at once (16)", &Calibration::batch, check_batch},
 };
 
-// What passes ask of the data, both empty where there are none.
-struct Sources {
-  StatisticsSource statistics;
-  RangeSource ranges;
-};
-
-Sources sources_on(const Model& model, const Calibration& calibration) {
+CalibrationSources sources_on(const Model& model, const Calibration& calibration) {
   if (calibration.file.empty()) return {};
-  const auto data = std::make_shared<CalibrationData>(read_calibration(model, calibration.file, calibration.batch));
-  const SessionOptions session = calibration.session;
-  return {[data, session](const Graph& graph, bool moments) {
-            return collect_statistics(graph, data->batches, {.moments = moments, .session = session});
-          },
-          [data, session](const Graph& graph, std::span<const ObservedInput> inputs) {
-            return observed_ranges(graph, inputs, data->batches, session);
-          }};
+  return calibration_sources(
+      std::make_shared<CalibrationData>(read_calibration(model, calibration.file, calibration.batch)),
+      calibration.session);
 }
 
 // The constant of that name as it was rounded: in `exact`, what the passes before rounding left of the model's own.
@@ -153,7 +140,7 @@ QuantizedModel quantize_model(const Model& model, const QuantizeOptions& options
     is_rounded = is_rounded || std::string_view(pass.name) == "quantize";
     if (!is_rounded) exact = graph;
   };
-  const Sources sources = sources_on(model, calibration);
+  const CalibrationSources sources = sources_on(model, calibration);
   QuantizedModel result{
       .graph = quantize(
           original, options, sources.statistics,

@@ -62,6 +62,14 @@ int64_t write_scratch_model(const std::string& path, const Graph& graph,
   return bytes_of(exporter_for(path).write(path, graph, files, {}).files);
 }
 
+int64_t original_bytes(const std::string& path, const Model& source) {
+  const ExporterDef& exporter = exporter_for(path);
+  int64_t bytes = source.file_bytes;
+  for (const auto& [name, content] : source.files)
+    if (source.is_folder() && exporter.carries(name)) bytes += static_cast<int64_t>(content.size());
+  return bytes;
+}
+
 SavedModel save_as_artefact(const std::string& path, const Graph& graph,
                             const std::map<std::string, std::string>& files) {
   return save_by(exporter_called("package"), path, graph, files, {});

@@ -33,6 +33,9 @@ SavedModel save_model(const std::string& path, const Graph& graph, const Model& 
 int64_t write_scratch_model(const std::string& path, const Graph& graph,
                             const std::map<std::string, std::string>& files);
 
+// Of the source's files: its weights, and what lies beside them that a file written as `path` holds too.
+int64_t original_bytes(const std::string& path, const Model& source);
+
 SavedModel save_as_artefact(const std::string& path, const Graph& graph,
                             const std::map<std::string, std::string>& files);
 SavedModel save_as_onnx(const std::string& path, const Graph& graph, const OnnxExportOptions& options = {});

@@ -125,6 +125,7 @@ class Job {
 
   void read_data() {
     Dataset read = read_for(model_, options_);
+    if (options_.dealt) options_.dealt(read);
     const DatasetFacts found = check_dataset(read);
     say(to_string(found));
     result_.data = options_.data;

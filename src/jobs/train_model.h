@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "data/data_options.h"
+#include "data/dataset.h"
 #include "jobs/load_model.h"
 #include "jobs/run_options.h"
 #include "jobs/save_model.h"
@@ -23,6 +24,7 @@ struct TrainModelOptions {
   std::string folder;  // of checkpoints and logs; empty: a scratch one, and nothing of them is kept
   DataOptions reading;
   bool skip_bad = false;  // leave out rows that can't be used
+  std::function<void(Dataset&)> dealt = {};  // says which of the rows that were read are in which split
   TrainingOptions training;
   SessionOptions session;  // compute: what products read; weights and sums are f32
   bool resume = false;     // from the folder's last checkpoint, where there is one

@@ -136,8 +136,8 @@ class ModernBertBuilder : public TextEncoder {
     const int64_t columns = sizes().hidden / sizes().heads;
     const double all = theta_of(config(), "full_attention", "global_rope_theta", 160000),
                  near = theta_of(config(), "sliding_attention", "local_rope_theta", has_no_own_theta() ? all : 10000);
-    all_ = rotation(graph(), positions, columns, all);
-    near_ = near == all ? all_ : rotation(graph(), positions, columns, near);
+    all_ = rotation(graph(), positions, rotary_frequencies(columns, all));
+    near_ = near == all ? all_ : rotation(graph(), positions, rotary_frequencies(columns, near));
     const ValueId words =
         builder().embedding(input("input_ids"), "embeddings.tok_embeddings", sizes().vocabulary, sizes().hidden);
     return norm(words, "embeddings.norm", "embedded");

@@ -16,8 +16,8 @@ namespace {
 // What comes after so many is evaluated node by node.
 constexpr int kMostStages = 16;
 
-// Choices by inputs that are made stages of their own, which have what is outside of the bodies once more. A graph that
-// has more than so many bytes there runs too long to gain from that: about 10 us a run.
+// Choices that are made stages of their own, which have what is outside of the bodies once more. A graph whose inputs
+// choose and that has more than so many bytes there runs too long to gain from that: about 10 us a run.
 constexpr size_t kMostChosen = 8, kMostBytesKept = 64;
 constexpr int64_t kMostRepeatedBytes = 8 << 20;
 
@@ -169,11 +169,14 @@ Stage& Stage::with_branches(const Bindings& bindings) {
   if (!has_branches_) return *this;
   Branches branches = chosen_branches(graph_, bindings);
   if (branches.text.empty()) return *this;
-  std::unique_ptr<Chosen>& chosen = by_sizes_[branches.text];
-  if (!chosen)
-    chosen =
-        std::make_unique<Chosen>(shared_.prepared(std::move(branches.graph)), shared_, kernels_, number_, layouts_);
-  return chosen->stage;
+  if (const auto known = by_sizes_.find(branches.text); known != by_sizes_.end()) return known->second->stage;
+  if (by_sizes_.size() >= kMostChosen) return *this;
+  return by_sizes_.emplace(branches.text, chosen(branches.graph)).first->second->stage;
+}
+
+std::unique_ptr<Stage::Chosen> Stage::chosen(const Graph& graph) {
+  return shared_.with_room(
+      [&] { return std::make_unique<Chosen>(shared_.prepared(graph), shared_, kernels_, number_, layouts_); });
 }
 
 // Null: this one.
@@ -208,13 +211,13 @@ Stage* Stage::chosen_by_conditions(const NamedTensors& given) {
   Graph graph = graph_;
   bool is_chosen = false;
   for (const auto& [n, condition] : *conditions) is_chosen |= choose_branch(graph, n, condition);
-  std::unique_ptr<Chosen> chosen;  // null: the bodies have to stay
+  std::unique_ptr<Chosen> made;  // null: the bodies have to stay
   if (is_chosen) {
     graph.reinfer();
-    chosen = std::make_unique<Chosen>(shared_.prepared(std::move(graph)), shared_, kernels_, number_, layouts_);
+    made = chosen(graph);
   }
   const std::lock_guard lock(shared_.mutex);
-  const std::unique_ptr<Chosen>& kept = by_inputs_.emplace(text, std::move(chosen)).first->second;
+  const std::unique_ptr<Chosen>& kept = by_inputs_.emplace(text, std::move(made)).first->second;
   return kept ? &kept->stage : nullptr;
 }
 

@@ -104,6 +104,7 @@ class Stage {
 
   // The stage with the bodies of each `if` that sizes or inputs decide in its place. It has weights of its own.
   struct Chosen;
+  std::unique_ptr<Chosen> chosen(const Graph& graph);
   using AllChosen = std::map<std::string, std::unique_ptr<Chosen>>;  // by which bodies those are
 
   const Graph graph_;

@@ -4,15 +4,15 @@
 
 #include <algorithm>
 
-#include "measure/bound.h"
 #include "measure/claim.h"
 #include "views/machine.h"
+#include "views/op_forms.h"
 
 namespace hone {
 namespace {
 
 constexpr NumberStyle kThree{NumberFormat::significant, 3}, kFour{NumberFormat::significant, 4},
-    kPercent{NumberFormat::percent, 1}, kBytes{NumberFormat::bytes, 3};
+    kBytes{NumberFormat::bytes, 3};
 
 Table results_table(const AttentionResult& result) {
   Table table{.key = "results",
@@ -35,28 +35,6 @@ Table results_table(const AttentionResult& result) {
                           &form == &result.forms[0] ? number(1) : number(ratio.value, ratio.ci95), number(flops * 1e-6),
                           number(flops / t.p50), number(bytes), number(form.scores_bytes)});
   }
-  return table;
-}
-
-Table steps_table(const AttentionResult& result) {
-  Table table{.key = "steps",
-              .title = "Where the time goes",
-              .columns = {{"form", "form"},
-                          {"ops", "ops"},
-                          {"ms", "time", "ms", kThree},
-                          {"share", "share", "", kPercent},
-                          {"mflop", "MFLOP", "", kFour},
-                          {"bytes", "moved", "", kBytes},
-                          {.key = "why", .title = "why not faster", .prose = true}}};
-  const StepSetting setting{.threads = result.options.session.threads};
-  for (const AttentionForm& form : result.forms)
-    for (size_t s = 0; s < form.times.steps().size(); ++s) {
-      const StepProfile& step = form.times.steps()[s];
-      const double ms = std::max(form.times.step_ms[s], 1e-6);
-      table.rows.push_back({form.name, step.ops, number(ms), number(ms / form.times.typical_ms()),
-                            number(step.flops * 1e-6), number(step.bytes),
-                            why_not_faster(step, ms, bound_of(step, ms, result.options.peaks, setting))});
-    }
   return table;
 }
 
@@ -90,7 +68,11 @@ std::string title_of(const AttentionBenchOptions& options) {
 Record view_of(const AttentionResult& result) {
   return {.title = title_of(result.options),
           .findings = {finding(result)},
-          .sections = {{"Both forms", {results_table(result), steps_table(result), peaks_block(result.options.peaks)}}},
+          .sections = {{"Both forms",
+                        {results_table(result),
+                         steps_table({&result.forms[0], &result.forms[1]}, result.measuring.session.threads,
+                                     result.measuring.peaks),
+                         peaks_block(result.measuring.peaks)}}},
           .machine = describe(result.environment)};
 }
 

@@ -96,6 +96,9 @@ Record view_of(const InfoResult& info) {
     blocks.push_back(Text{fmt::format(
         "No arithmetic is counted: the guessed {} do not fit: {}. Give sizes with --batch, --seq or --dim NAME=SIZE.",
         sizes_text(info.sizes), info.misfit)});
+  if (!info.widened.empty())
+    blocks.push_back(
+        Text{fmt::format("Types of the GGUF file that no format has, opened as a wider one: {}", info.widened)});
   if (!info.unused.empty())
     blocks.push_back(Text{fmt::format("Not used by the graph: {}", fmt::join(info.unused, ", "))});
   return record;

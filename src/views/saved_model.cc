@@ -18,16 +18,12 @@ void add_check(Record& record, const std::string& path, const SavedModel& saved)
 }
 
 std::string size_finding(const std::string& path, const SavedModel& saved, const Model& source) {
-  const ExporterDef& exporter = exporter_for(path);
-  const bool is_folder = source.is_folder();
-  int64_t original = source.file_bytes;
-  for (const auto& [name, content] : source.files)
-    if (is_folder && exporter.carries(name)) original += static_cast<int64_t>(content.size());
+  const int64_t original = original_bytes(path, source);
   return fmt::format("{}: {}, {:.1f} % of {}'s {} (whole files, {}what is not packed included)", path,
                      human_bytes(static_cast<double>(saved.bytes)),
                      100.0 * static_cast<double>(saved.bytes) / static_cast<double>(original), source.name,
                      human_bytes(static_cast<double>(original)),
-                     is_folder && has_tokenizer(source.files) ? "the tokenizer and " : "");
+                     source.is_folder() && has_tokenizer(source.files) ? "the tokenizer and " : "");
 }
 
 }  // namespace hone

@@ -91,6 +91,23 @@ TEST(ApiGraph, WhatDoesNotFitIsAnErrorAndChangesNothing) {
   EXPECT_EQ(s.graph.text(), before);
 }
 
+TEST(ApiGraph, NodesGoBeforeTheInsertionPoint) {
+  Small s = small();
+  const hone::NodeId mul = s.graph.value(s.y).node;
+  s.graph.set_insertion_point(mul);
+  const ValueId tanh = s.graph.add_node("tanh", {s.r})[0];
+  s.graph.set_operand(mul, 0, tanh);
+  EXPECT_EQ(s.graph.nodes().back(), mul);
+  s.graph.verify();
+  const std::string before = s.graph.text();
+  EXPECT_THAT(error_of([&] { s.graph.add_node("tanh", {s.y}); }), HasSubstr("after"));
+  EXPECT_EQ(s.graph.text(), before);
+  EXPECT_NE(error_of([&] { s.graph.set_insertion_point(99); }), "");
+  s.graph.set_insertion_point(hone::kAbsent);
+  s.graph.add_node("tanh", {s.y});
+  s.graph.verify();
+}
+
 TEST(ApiGraph, ACopyDoesNotSeeLaterChanges) {
   Small s = small();
   const Graph copy = s.graph;

@@ -67,6 +67,14 @@ TEST(ApiTensor, WhoWritesASharedOrReadOnlyOneGetsACopy) {
   EXPECT_THAT(second.as<int32_t>(), ElementsAre(0, 0));
 }
 
+TEST(ApiTensor, StridesOfDimensionsOfSizeOneDoNotMatter) {
+  std::array<float, 2> elements{1, 2};
+  const Tensor row = Tensor::of_memory(DType::f32, {1, 2}, elements.data(), nullptr, {99, 1});
+  EXPECT_TRUE(row.is_row_major());
+  EXPECT_EQ(row.contiguous().data(), elements.data());
+  EXPECT_THAT(row.as<float>(), ElementsAre(1, 2));
+}
+
 TEST(ApiTensor, BadSizesTypesAndPointersAreRefused) {
   EXPECT_NE(error_of([] { Tensor(DType::f32, {-1}); }), "");
   EXPECT_NE(error_of([] { Tensor(DType::f32, {int64_t{1} << 40, int64_t{1} << 40}); }), "");

@@ -1,4 +1,6 @@
 #include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <atomic>
 #include <chrono>
@@ -20,6 +22,26 @@ TEST(Threads, EveryIndexIsVisitedOnce) {
         n, [&](int64_t i) { ++visits[static_cast<size_t>(i)]; }, 3);
     for (int v : visits) EXPECT_EQ(v, 1);
   }
+}
+
+TEST(Threads, AChildOfForkHasAPoolOfItsOwn) {
+#if defined(__SANITIZE_THREAD__)
+  GTEST_SKIP() << "ThreadSanitizer allows no threads in a child of fork()";
+#endif
+  const auto sum = [] {
+    std::atomic<int64_t> total{0};
+    parallel_for(1000, [&](int64_t i) { total += i; });
+    return total.load();
+  };
+  ASSERT_EQ(sum(), 499500);  // the pool has threads
+  const pid_t child = fork();
+  if (child == 0) {
+    alarm(60);  // of a child that waits for threads that are not there
+    _exit(sum() == 499500 ? 0 : 1);
+  }
+  int status = -1;
+  ASSERT_EQ(waitpid(child, &status, 0), child);
+  EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0) << status;
 }
 
 TEST(Threads, TheExceptionOfTheLowestChunkIsRethrownAfterAllHaveFinished) {

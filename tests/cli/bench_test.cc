@@ -160,6 +160,46 @@ TEST_F(Bench, AttentionOfFewQueriesIsThatOfTheLastKeys) {
   EXPECT_EQ(bench("0").exit_code, 2);
 }
 
+TEST_F(Bench, ProductsWithAPackedMatrixAreTimedBesideThoseWithAPlainOne) {
+  for (const char* rows : {"1", "5"}) {
+    const ProgramResult result = hone_program({"bench", "--op", "linear", "--shape", "24,64", "--rows", rows,
+                                               "--weight-format", "int4.g32", "--seconds", "0.1", "--json"});
+    expect_done(result);
+    const Json json = parse_json(result.out, "stdout");
+    ASSERT_EQ(json["results"].size(), 2u);
+    EXPECT_EQ(json["results"][0]["form"], "plain");
+    EXPECT_EQ(json["results"][1]["form"], "packed");
+    EXPECT_LT(json["results"][1]["bytes"].get<double>(), json["results"][0]["bytes"].get<double>());
+    for (const Json& row : json["results"])
+      EXPECT_NEAR(row["gflops"].get<double>() * row["steps_ms"].get<double>() * 1e6, 2 * 24 * 64 * std::stod(rows), 1);
+  }
+}
+
+TEST_F(Bench, DecodingAMatrixIsTimed) {
+  const ProgramResult result = hone_program(
+      {"bench", "--op", "dequantize", "--shape", "32,64", "--weight-format", "mxint8", "--seconds", "0.1", "--json"});
+  expect_done(result);
+  const Json json = parse_json(result.out, "stdout");
+  ASSERT_EQ(json["results"].size(), 1u);
+  EXPECT_GE(json["results"][0]["bytes"].get<double>(), 32 * 64 * 3);  // codes of a byte, numbers of two
+}
+
+TEST_F(Bench, FlagsOfAnotherOpAndFormatsWithoutCodesAreRefused) {
+  const auto said = [](std::vector<std::string> words) {
+    words.insert(words.begin(), {"bench", "--op"});
+    return hone_program(words).err;
+  };
+  EXPECT_THAT(said({"linear", "--causal"}), HasSubstr("says nothing of --op linear"));
+  EXPECT_THAT(said({"linear", "--type", "bf16"}), HasSubstr("--compute"));
+  EXPECT_THAT(said({"dequantize", "--rows", "3"}), HasSubstr("--rows"));
+  EXPECT_THAT(said({"attention", "--rows", "3"}), HasSubstr("--rows"));
+  EXPECT_THAT(said({"linear", "--weight-format", "fp16"}), HasSubstr("--weight-format fp16: it has no codes"));
+  EXPECT_THAT(said({"dequantize", "--weight-format", "fp16"}), HasSubstr("it has no codes"));
+  EXPECT_THAT(said({"linear", "--shape", "4"}), HasSubstr("two sizes"));
+  EXPECT_THAT(said({"linear", "--shape", "4000000000,4000000000"}), HasSubstr("--shape"));
+  EXPECT_THAT(said({"linear", "--shape", "32,32", "--rows", "4000000000000"}), HasSubstr("--rows"));
+}
+
 TEST_F(Bench, OpsNeedAShapeOfFourSizesAndNoModel) {
   for (const char* shape : {"32,8,128", "32,8,128,64,2", "0,8,128,64", "a,b,c,d", "32,8,128,-64", "",
                             "1,1,4000000000,64", "9223372036854775807,9,9,9"}) {

@@ -40,36 +40,16 @@ class Examples : public TrainTest {
  protected:
   Examples() {
     fs::create_directories(root + "/examples");
-    fs::copy(std::string(test::kSourceDir) + "/examples/searches", root + "/examples/searches");
+    for (const char* part : {"searches", "labs"})
+      fs::copy(fmt::format("{}/examples/{}", test::kSourceDir, part), fmt::format("{}/examples/{}", root, part),
+               fs::copy_options::recursive);
   }
 
   std::vector<std::string> searches() const {
-    std::vector<std::string> names;
-    for (const auto& entry : fs::directory_iterator(root + "/examples/searches"))
-      if (entry.path().extension() == ".toml") names.push_back(entry.path().filename());
-    std::ranges::sort(names);
-    return names;
+    return {"searches/supernet.toml",   "labs/lab2/nas.toml",     "labs/lab2/compression.toml",
+            "labs/lab3/precision.toml", "labs/lab3/formats.toml", "labs/lab3/lambda.toml"};
   }
-  std::string path_of(const std::string& name) const { return root + "/examples/searches/" + name; }
-
-  std::string put_fashion() const {
-    const auto sizes = [](std::vector<uint32_t> all) {
-      std::string bytes{0, 0, 8, static_cast<char>(all.size())};
-      for (uint32_t size : all)
-        for (int shift = 24; shift >= 0; shift -= 8) bytes += static_cast<char>(size >> shift & 0xff);
-      return bytes;
-    };
-    for (const char* part : {"train", "t10k"}) {
-      std::string images = sizes({96, 28, 28}), labels = sizes({96});
-      for (int i = 0; i < 96; ++i) {
-        images += std::string(28 * 28, static_cast<char>(grey(i, i % 2 == 1)));
-        labels += static_cast<char>(i % 10);
-      }
-      folder.put(fmt::format("fashion/{}-images-idx3-ubyte", part), images);
-      folder.put(fmt::format("fashion/{}-labels-idx1-ubyte", part), labels);
-    }
-    return folder / "fashion";
-  }
+  std::string path_of(const std::string& name) const { return root + "/examples/" + name; }
 
   ProgramResult in_root(std::vector<std::string> words) const {
     return run_program("/bin/sh", {"-c", "cd \"$0\" && " + shell_line(words), root});
@@ -86,12 +66,11 @@ class Examples : public TrainTest {
 };
 
 TEST_F(Examples, SearchesBeginWithTheirCommandAndNameWhatTheyRead) {
-  ASSERT_EQ(searches().size(), 6);
   for (const std::string& name : searches()) {
     SCOPED_TRACE(name);
     const std::vector<std::string> commands = commands_of(path_of(name));
     ASSERT_FALSE(commands.empty());
-    EXPECT_THAT(commands[0], testing::StartsWith("hone search --config examples/searches/" + name + " "));
+    EXPECT_THAT(commands[0], testing::StartsWith("hone search --config examples/" + name + " "));
     const std::string said = fmt::format("{}", fmt::join(first_lines(path_of(name)), "\n"));
     const Json tree = read_toml_file(path_of(name));
     for (const char* key : {"model", "data"}) {
@@ -106,23 +85,23 @@ TEST_F(Examples, SearchesBeginWithTheirCommandAndNameWhatTheyRead) {
 }
 
 TEST_F(Examples, AMissingFileIsSaidToBeNone) {
-  const ProgramResult result = run_example(commands_of(path_of("formats.toml"))[0]);
+  const ProgramResult result = run_example(commands_of(path_of("labs/lab3/formats.toml"))[0]);
   EXPECT_EQ(result.exit_code, 1);
   EXPECT_THAT(result.err,
               testing::AllOf(HasSubstr("build/searches/fashion.safetensors: there is no such file"),
-                             HasSubstr("first lines of examples/searches/formats.toml may say what makes it")));
-  const ProgramResult data = run_example(commands_of(path_of("nas.toml"))[0]);
-  EXPECT_THAT(data.err, testing::AllOf(HasSubstr("data build/searches/debian.tsv: there is no such file"),
-                                       HasSubstr("first lines of examples/searches/nas.toml")));
+                             HasSubstr("first lines of examples/labs/lab3/formats.toml may say what makes it")));
+  const ProgramResult data = run_example(commands_of(path_of("labs/lab2/nas.toml"))[0]);
+  EXPECT_THAT(data.err, testing::AllOf(HasSubstr("data build/labs/reviews.csv: there is no such file"),
+                                       HasSubstr("first lines of examples/labs/lab2/nas.toml")));
   const ProgramResult flag = hone_program({"search", "missing.onnx", "--objective", "bits"});
   EXPECT_THAT(flag.err, HasSubstr("missing.onnx: there is no such file"));
 }
 
 TEST_F(Examples, SearchesOfATrainedNetworkRun) {
   const std::string data = put_fashion();
-  const ProgramResult made = in_root({"examples/searches/train.sh", HONE_PROGRAM, data});
+  const ProgramResult made = in_root({"examples/labs/lab3/train.sh", HONE_PROGRAM, data});
   ASSERT_EQ(made.exit_code, 0) << made.err;
-  for (const char* name : {"precision.toml", "lambda.toml"}) {
+  for (const char* name : {"labs/lab3/precision.toml", "labs/lab3/lambda.toml"}) {
     SCOPED_TRACE(name);
     const ProgramResult result =
         run_example(commands_of(path_of(name))[0], {"--data", data, "--trials", "1", "--json"});
@@ -133,7 +112,7 @@ TEST_F(Examples, SearchesOfATrainedNetworkRun) {
 TEST_F(Examples, SearchesThatBuildTheirNetworksRun) {
   const std::string data = put_fashion();
   const ProgramResult result =
-      run_example(commands_of(path_of("compression.toml"))[0], {"--data", data, "--trials", "1", "--json"});
+      run_example(commands_of(path_of("labs/lab2/compression.toml"))[0], {"--data", data, "--trials", "1", "--json"});
   EXPECT_EQ(result.exit_code, 0) << result.err;
 }
 

@@ -24,5 +24,20 @@ TEST_F(PruneCli, RefusesBeforeAnythingIsWritten) {
                  {"can't be pruned", "model's output"});
 }
 
+TEST_F(PruneCli, AConfigurationOfMaseSaysWhatFlagsLeave) {
+  const std::string config = folder.put(
+      "mase.toml",
+      "[passes.prune.weight]\nscope = 'local'\ngranularity = 'elementwise'\nmethod = 'random'\nsparsity = 0.25\n");
+  const auto pruned = [&](const std::vector<std::string>& more) {
+    std::vector<std::string> words{"prune", model, "--mase-config", config, "-o", folder / "sparse.safetensors"};
+    words.insert(words.end(), more.begin(), more.end());
+    const ProgramResult result = hone_program(words);
+    expect_done(result);
+    return result.out;
+  };
+  EXPECT_THAT(pruned({}), testing::HasSubstr("(25.00 %)"));
+  EXPECT_THAT(pruned({"--sparsity", "0.5"}), testing::HasSubstr("(50.00 %)"));
+}
+
 }  // namespace
 }  // namespace hone

@@ -164,5 +164,26 @@ TEST_F(Quantize, DamagedMachineCodeIsWrittenAnew) {
   EXPECT_EQ(embed(model, {"--cache", cache.path()}), first);
 }
 
+// The rules of the file come first, and those of the command line win.
+TEST_F(Quantize, AConfigurationOfMaseIsRead) {
+  const auto layer = [](const std::string& keys) {
+    return "[passes.quantize]\nby = 'type'\n[passes.quantize.linear.config]\nname = 'integer'\n" + keys;
+  };
+  const std::string keys =
+      "data_in_width = 8\ndata_in_frac_width = 5\nweight_width = 8\nweight_frac_width = 6\nbias_width = 8\n"
+      "bias_frac_width = 4\n";
+  const std::string config = folder.put("mase.toml", layer(keys)),
+                    wrong = folder.put("wrong.toml", layer(keys + "x = 1"));
+  expect_refusal(hone_program({"quantize", model, "--mase-config", wrong, "-o", file}), {wrong, "unknown key x"});
+  expect_refusal(hone_program({"quantize", model, "--mase-exact", "--to", "int8", "-o", file}), {"--mase-config"}, 2);
+  const Json json = quantize(file, {"--mase-config", config, "--rule", "layer\\.0\\..*query=int4.g32"});
+  std::map<std::string, std::string> after;
+  for (const Json& t : json["tensors"]) after[t["name"]] = t["after"];
+  EXPECT_EQ(after["encoder.layer.0.attention.self.query.weight"], "int4.g32");
+  EXPECT_EQ(after["encoder.layer.0.attention.self.key.weight"], "int8.f6");
+  EXPECT_EQ(after["encoder.layer.0.attention.self.key.bias"], "int8.f4");
+  EXPECT_EQ(after["embeddings.word_embeddings.weight"], "fp32");
+}
+
 }  // namespace
 }  // namespace hone

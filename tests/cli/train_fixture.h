@@ -55,6 +55,26 @@ class TrainTest : public CliTest {
                      test::grey_png(8, 8, grey(i, light)));
     return folder / "images";
   }
+  // 96 images in the files of Fashion-MNIST, light and dark.
+  std::string put_fashion() const {
+    const auto sizes = [](std::vector<uint32_t> all) {
+      std::string bytes{0, 0, 8, static_cast<char>(all.size())};
+      for (uint32_t size : all)
+        for (int shift = 24; shift >= 0; shift -= 8) bytes += static_cast<char>(size >> shift & 0xff);
+      return bytes;
+    };
+    for (const char* part : {"train", "t10k"}) {
+      std::string images = sizes({96, 28, 28}), labels = sizes({96});
+      for (int i = 0; i < 96; ++i) {
+        images += std::string(28 * 28, static_cast<char>(grey(i, i % 2 == 1)));
+        labels += static_cast<char>(i % 10);
+      }
+      folder.put(fmt::format("fashion/{}-images-idx3-ubyte", part), images);
+      folder.put(fmt::format("fashion/{}-labels-idx1-ubyte", part), labels);
+    }
+    return folder / "fashion";
+  }
+
   std::string convnet() const {
     const std::string path = folder / "convnet.safetensors";
     const ProgramResult built = hone_program({"build", "convnet", "--set", "widths=[8,16]", "--set", "num_channels=1",

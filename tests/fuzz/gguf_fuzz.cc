@@ -1,4 +1,5 @@
-// Bytes as a GGUF file: every tensor is read and decoded, and the tokenizer made. The file is in memory.
+// Bytes as a GGUF file: every tensor is read and decoded, the tokenizer made, and the model opened. The file is in
+// memory.
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -8,6 +9,7 @@
 
 #include "base/error.h"
 #include "base/memory_limit.h"
+#include "importers/importer.h"
 #include "io/gguf/gguf_file.h"
 #include "tokenizers/gguf_tokenizer.h"
 #include "tokenizers/tokenizer.h"
@@ -27,9 +29,10 @@ void use_or_refuse(const Use& use) {
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   static const int file = ::memfd_create("fuzz.gguf", 0);
   if (::ftruncate(file, 0) != 0 || ::pwrite(file, data, size, 0) < 0) return 0;
+  const std::string path = "/proc/self/fd/" + std::to_string(file);
   hone::set_memory_limit(hone::memory_charged() + (256 << 20));
   use_or_refuse([&] {
-    const hone::GgufFile gguf("/proc/self/fd/" + std::to_string(file));
+    const hone::GgufFile gguf(path);
     for (const hone::GgufEntry* entry : gguf.entries())
       use_or_refuse([&] { (void)gguf.tensor(entry->name).to_floats(); });
     use_or_refuse([&] {
@@ -37,5 +40,6 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
           .encode("a text, 12", 0);
     });
   });
+  use_or_refuse([&] { (void)hone::import_model(path, {.format = "gguf"}); });
   return 0;
 }

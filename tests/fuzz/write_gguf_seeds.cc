@@ -1,8 +1,8 @@
-// write_gguf_seeds OUT: files of every type that is written, and one with a tokenizer, for gguf_fuzz to start from.
+// write_gguf_seeds OUT: files of every type that is written, one with a tokenizer, and decoders, for gguf_fuzz to start
+// from.
 #include <string>
 
-#include "io/gguf/write_gguf.h"
-#include "ir/packer.h"
+#include "tests/importers/tiny_gguf.h"
 
 int main(int, char** argv) {
   const std::string out = argv[1];
@@ -24,5 +24,11 @@ int main(int, char** argv) {
   settings["tokenizer.ggml.merges"] = std::vector<std::string>{"a b"};
   settings["tokenizer.ggml.bos_token_id"] = uint32_t{0};
   hone::write_gguf(out + "/tokenizer", {}, settings);
+  for (const char* architecture : {"llama", "qwen2", "qwen3", "smollm3"})
+    hone::test::TinyDecoder{.architecture = architecture}.write(out + "/" + architecture);
+  hone::test::TinyDecoder{.settings = {{"llama.rope.scaling.type", "yarn"},
+                                       {"llama.rope.scaling.factor", 4.f},
+                                       {"llama.rope.scaling.original_context_length", uint32_t{8}}}}
+      .write(out + "/yarn");
   return 0;
 }

@@ -79,6 +79,51 @@ TEST(ChatTemplate, FaultsOfATemplateAreErrorsWithTheirLine) {
   EXPECT_THAT(error_of([] { shown("{{ raise_exception('no') }}"); }), HasSubstr("the template refuses: no"));
 }
 
+TEST(ChatTemplate, ArgumentsThatNothingTakesAreErrors) {
+  const auto expect = [](const std::string& expression, const std::string& error) {
+    EXPECT_EQ(error_of([&] { shown("{{ " + expression + " }}"); }), "m: chat template, line 1: " + error);
+  };
+  expect("'abab'.find('b', 2)", "find takes 1 argument at most (sub), found 2");
+  expect("'abab'.count('b', 2, 3)", "count takes 1 argument at most (sub), found 3");
+  expect("'a b'.split(' ', limit=1)", "split has no argument \"limit\"; known: sep, maxsplit");
+  expect("'a b'.split(' ', sep=' ')", "split: argument \"sep\" is given twice");
+  expect("'a'.upper(1)", "upper takes no arguments, found 1");
+  expect("[1, 2] | length(3)", "length takes no arguments, found 1");
+  expect("{'a': 1} | dictsort(true)", "dictsort takes no arguments, found 1");
+  expect("{'a': 1}.get('b', 2, 3)", "get takes 2 arguments at most (key, default), found 3");
+  expect("[1] | sum(start=2)", "sum has no argument \"start\"; known: attribute");
+  expect("[1] | map('abs', by=2)", "map has no argument \"by\" by name");
+  expect("[{'a': 1}] | map(attribute='a', by=2)", "map has no argument \"by\"; known: attribute, default");
+  expect("[1] | select('gt', 0, 3)", "gt takes 1 argument at most (other), found 2");
+  expect("1 is odd(3)", "odd takes no arguments, found 1");
+  expect("range(1, 2, 3, 4)", "range takes 3 arguments at most (start, stop, step), found 4");
+  expect("dict(1)", "dict takes arguments by name, found one without");
+  expect("strftime_now('%d', 1)", "strftime_now takes 1 argument at most (format), found 2");
+}
+
+TEST(ChatTemplate, ALoopThatIsLeftInASetBlockLeavesTheName) {
+  EXPECT_EQ(shown("{% set x = 'o' %}{% for i in [1, 2] %}{% set x %}a{% break %}{% endset %}b{% endfor %}{{ x }}"),
+            "o");
+  EXPECT_EQ(shown("{% for i in [1, 2, 3] %}{% set x %}{% if i == 2 %}{% continue %}{% endif %}{{ i }}{% endset %}"
+                  "{{ x }};{% endfor %}"),
+            "1;3;");
+}
+
+TEST(ChatTemplate, OfMembersWithOneNameTheLastCounts) {
+  EXPECT_EQ(shown("{{ {'a': 1, 'b': 2, 'a': 3} }}{{ {'a': 1, 'b': 2} == {'b': 2, 'a': 1} }}"), "{'a': 3, 'b': 2}True");
+  EXPECT_EQ(shown("{{ ['b', 'B', 'a', 'b'] | unique | join }}"), "ba");
+}
+
+TEST(ChatTemplate, FiltersOfTextCountTheTextOfLists) {
+  for (const char* filter : {"lower", "upper", "title", "trim", "capitalize", "string", "replace('a', 'b')"})
+    EXPECT_THAT(error_of([&] {
+                  shown(std::string("{% set x = range(60000) | list %}{% for i in range(12) %}{% set y = x | ") +
+                        filter + " %}{% endfor %}");
+                }),
+                HasSubstr("more than 64 MiB"))
+        << filter;
+}
+
 TEST(ChatTemplate, LoopsTextAndDepthHaveLimits) {
   const std::string loops = "{% for a in range(9999) %}{% for b in range(9999) %}{% endfor %}{% endfor %}";
   EXPECT_THAT(error_of([&] { shown(loops); }), HasSubstr("takes too long: more than 2,000,000 steps"));

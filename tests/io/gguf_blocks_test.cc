@@ -71,8 +71,8 @@ TEST(GgufBlocks, DecodeToTheGoldenValues) {
     }
     values += found.size(), ++types;
   }
-  EXPECT_EQ(types, 18u);
-  EXPECT_GT(values, 9'000u);
+  EXPECT_EQ(types, 25u);
+  EXPECT_GT(values, 16'000u);
 }
 
 TEST(GgufBlocks, AreWrittenAsTheyWere) {
@@ -89,7 +89,7 @@ TEST(GgufBlocks, AreWrittenAsTheyWere) {
 
 TEST(GgufBlocks, TakeInHoneTheBytesThatTheyTakeInTheFile) {
   for (const GgufType& type : gguf_types()) {
-    if (!type.is_packed() || type.id == 34) continue;  // TQ1_0 packs digits of three closer
+    if (!type.is_packed() || is_codebook(type) || type.id == 34) continue;  // TQ1_0 packs digits of three closer
     const int64_t global = type.id == kNvfp4Type ? 4 : 0;
     EXPECT_EQ(plane_bytes(parse_format(type.format), std::vector<int64_t>{3, 2 * type.block}).total() - global,
               6 * type.bytes)

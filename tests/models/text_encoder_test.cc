@@ -88,7 +88,7 @@ TEST(Rotary, TurnsHalvesOfAHeadAgainstEachOther) {
   Graph graph;
   const ValueId x = graph.add_input("x", {.dtype = DType::f32, .shape = {1, 2, 4}, .format = {}});
   const ValueId places = graph.add_constant("", Tensor::of<int64_t>({2}, {0, 1}));
-  graph.add_output(rotated(graph, x, rotation(graph, places, 4, 100), 1), "y");
+  graph.add_output(rotated(graph, x, rotation(graph, places, rotary_frequencies(4, 100)), 1), "y");
   const std::vector<double> y =
       evaluate(graph, {{"x", Tensor::of<float>({1, 2, 4}, {1, 2, 3, 4, 1, 1, 0, 0})}})[0].to_doubles();
   for (size_t i = 0; i < 4; ++i) EXPECT_EQ(y[i], static_cast<double>(i + 1));

@@ -256,11 +256,9 @@ void leave_out_data(Json& tree) {
 }
 
 TEST(SearchExamples, AreReadAndNameWhatThereIs) {
-  int count = 0;
-  for (const auto& entry : std::filesystem::directory_iterator(std::string(test::kSourceDir) + "/examples/searches")) {
-    if (entry.path().extension() != ".toml") continue;
-    ++count;
-    const std::string path = entry.path();
+  for (const char* name : {"searches/supernet", "labs/lab2/nas", "labs/lab2/compression", "labs/lab3/precision",
+                           "labs/lab3/formats", "labs/lab3/lambda"}) {
+    const std::string path = fmt::format("{}/examples/{}.toml", test::kSourceDir, name);
     Json tree = read_search_config(path);
     leave_out_data(tree);
     for (const SearchStudy& study : studies_of(tree, Json::object(), path, "", {})) {
@@ -273,7 +271,6 @@ TEST(SearchExamples, AreReadAndNameWhatThereIs) {
       EXPECT_NE(make_sampler(study.sampler, study.seed, study.sampler_options), nullptr);
     }
   }
-  EXPECT_EQ(count, 6);
 }
 
 TEST_F(SearchJobTest, WorkersShareAStudy) {

@@ -23,15 +23,16 @@ class RunningProgram {
     std::vector<char*> argv;
     for (std::string& argument : arguments) argv.push_back(argument.data());
     argv.push_back(nullptr);
-    const std::string error_file = folder_ / "err";
+    const std::string output_file = folder_ / "out", error_file = folder_ / "err";
     child_ = ::fork();
     CHECK(child_ >= 0, "can't fork");
     if (child_ != 0) return;
-    const int nothing = ::open("/dev/null", O_RDWR | O_CLOEXEC);
+    const int nothing = ::open("/dev/null", O_RDONLY | O_CLOEXEC);
+    const int out = ::open(output_file.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
     const int err = ::open(error_file.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
     for (int signal : {SIGINT, SIGTERM, SIGPIPE})
       ::signal(signal, SIG_DFL);  // background jobs of a shell ignore SIGINT
-    if (::dup2(nothing, 0) < 0 || ::dup2(nothing, 1) < 0 || ::dup2(err, 2) < 0) ::_exit(127);
+    if (::dup2(nothing, 0) < 0 || ::dup2(out, 1) < 0 || ::dup2(err, 2) < 0) ::_exit(127);
     ::execv(argv[0], argv.data());
     ::_exit(127);
   }
@@ -64,6 +65,7 @@ class RunningProgram {
     ended_ = true;
     return WIFEXITED(status_) ? WEXITSTATUS(status_) : -WTERMSIG(status_);
   }
+  std::string out() const { return content_of(folder_ / "out"); }
   std::string err() const { return content_of(folder_ / "err"); }
 
  private:

@@ -1,6 +1,6 @@
 // generate_api ROOT [--check]: writes what follows from other texts of the repository at ROOT: the structs of options
-// in include/hone, src/api/given_options.cc and docs/api/. With --check nothing is written; what would change, and
-// names that nobody documented, are faults.
+// in include/hone, src/api/given_options.cc, docs/api/ and the Python package's tasks. With --check nothing is written;
+// what would change, and names that nobody documented, are faults.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -10,6 +10,7 @@
 
 #include "api/generate/header.h"
 #include "api/generate/options.h"
+#include "api/generate/python.h"
 #include "base/atomic_file.h"
 
 namespace hone::generate {
@@ -47,6 +48,8 @@ int generate(const std::string& root, bool only_check) {
   std::vector<fs::path> headers;
   for (const auto& entry : fs::directory_iterator(root + "/include/hone")) headers.push_back(entry.path());
   std::ranges::sort(headers);
+  std::vector<TaskFunction> tasks;
+  std::vector<ResultStruct> results;
   std::string index = "# The installed API\n\nOne page a header of include/hone, written by generate_api.\n\n";
   for (const fs::path& path : headers) {
     const std::string before = read_file(path.string()), text = with_options(before, structs);
@@ -55,6 +58,8 @@ int generate(const std::string& root, bool only_check) {
       texts.fault(fmt::format("{}: has more than {} lines", path.string(), kMostLines));
     const Header header = read_header(path.string());
     for (const std::string& name : undocumented(header)) texts.fault(name + ": nothing says what it is");
+    for (TaskFunction& task : task_functions(header)) tasks.push_back(std::move(task));
+    for (ResultStruct& result : result_structs(header)) results.push_back(std::move(result));
     const std::string stem = path.stem().string();
     texts.put(fmt::format("{}/docs/api/{}.md", root, stem == "hone" ? "c" : stem), markdown(header));
     index += fmt::format("* [hone/{}]({}.md): {}\n", header.name, stem == "hone" ? "c" : stem,
@@ -62,6 +67,11 @@ int generate(const std::string& root, bool only_check) {
   }
   texts.put(root + "/docs/api/README.md", index);
   texts.put(root + "/src/api/given_options.cc", given_options(structs));
+  texts.put(root + "/python/src/generated/options.cc", python_options(structs));
+  texts.put(root + "/python/src/generated/tasks.cc", python_bindings(tasks));
+  texts.put(root + "/python/src/generated/structs.cc", python_structs(results));
+  texts.put(root + "/python/hone/_results.py", python_results(results));
+  texts.put(root + "/python/hone/_tasks.py", python_tasks(tasks, structs));
   return texts.faults() == 0 ? 0 : 1;
 }
 

@@ -40,7 +40,7 @@ Value get_member(const Value& value, Args arguments, Budget&) {
 }
 
 constexpr BuiltinDef kObjectMethods[] = {
-    {"get", get_member}, {"items", items_of}, {"keys", keys_of}, {"values", values_of}};
+    {"get", get_member, "key default"}, {"items", items_of}, {"keys", keys_of}, {"values", values_of}};
 
 }  // namespace
 
@@ -51,10 +51,11 @@ Value member_of(const Value& value, const std::string& name, Budget& budget) {
                                                                : nullptr;
   if (method)
     return std::make_shared<const Function>(
-        Function{name, [value, method, &budget](Args arguments) { return method->call(value, arguments, budget); },
+        Function{name, [value, method, &budget](Args arguments) { return call(*method, value, arguments, budget); },
                  extent_of(value).depth + 1});
   if (const Undefined* undefined = value.get<Undefined>())
     fail("\"{}\" is undefined, so it has no \"{}\"", undefined->name, name);
+  if (object && object->is_namespace) budget.step(1 + std::ssize(object->members) / 16);
   const Value* found = object ? object->find(name) : nullptr;
   return found ? *found : Value(Undefined{name});
 }

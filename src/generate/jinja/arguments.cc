@@ -1,8 +1,28 @@
 #include "generate/jinja/arguments.h"
 
+#include <fmt/ranges.h>
+
+#include <algorithm>
+
 #include "base/error.h"
+#include "base/text.h"
 
 namespace hone::jinja {
+
+void expect_arguments(const Arguments& arguments, std::string_view names, std::string_view of) {
+  const std::vector<std::string> known = names.empty() ? std::vector<std::string>() : split(std::string(names), ' ');
+  const size_t given = arguments.values.size();
+  if (given > 0 && known.empty()) fail("{} takes no arguments, found {}", of, given);
+  if (given > known.size())
+    fail("{} takes {} argument{} at most ({}), found {}", of, known.size(), known.size() == 1 ? "" : "s",
+         fmt::join(known, ", "), given);
+  for (const auto& [name, value] : arguments.named) {
+    const auto at = std::ranges::find(known, name);
+    if (at == known.end())
+      fail("{} has no argument \"{}\"{}{}", of, name, known.empty() ? "" : "; known: ", fmt::join(known, ", "));
+    if (at - known.begin() < static_cast<std::ptrdiff_t>(given)) fail("{}: argument \"{}\" is given twice", of, name);
+  }
+}
 
 const std::string& text_of(const Value& value, const char* of) {
   if (const std::string* text = value.text()) return *text;

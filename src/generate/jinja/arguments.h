@@ -3,10 +3,15 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 
 #include "generate/jinja/value.h"
 
 namespace hone::jinja {
+
+// Error for arguments beyond `names`, which are parted by blanks and may be given in this order or by name, and for one
+// that is given twice.
+void expect_arguments(const Arguments& arguments, std::string_view names, std::string_view of);
 
 const std::string& text_of(const Value& value, const char* of);
 int64_t integer_of(const Value& value, const char* of);

@@ -18,7 +18,7 @@ using Args = const Arguments&;
 
 Value join(const Value& value, Args arguments, Budget& budget) {
   const Value* sign = arguments.find(0, "d");
-  return joined(value, sign ? shown(*sign) : "", arguments, budget);
+  return joined(value, sign ? shown_within(*sign, budget) : "", arguments, budget);
 }
 
 Value length(const Value& value, Args, Budget&) {
@@ -36,9 +36,6 @@ Value defaulted(const Value& value, Args arguments, Budget&) {
 }
 
 Value json_text(const Value& value, Args arguments, Budget& budget) {
-  for (const auto& [name, each] : arguments.named)
-    if (name != "indent" && name != "separators" && name != "sort_keys" && name != "ensure_ascii")
-      fail("tojson: its argument \"{}\" is not known; known: indent, separators, sort_keys, ensure_ascii", name);
   if (flag_argument(arguments, 0, "ensure_ascii")) fail("tojson: ensure_ascii=true is not known");
   JsonStyle style{.indent = integer_argument(arguments, 1, "indent", -1),
                   .sort_keys = flag_argument(arguments, 3, "sort_keys")};
@@ -102,13 +99,20 @@ Value sorted(const Value& value, Args arguments, Budget& budget) {
   return Value::list(std::move(all));
 }
 
+// The first of those that are equal, whatever their letters' case.
 Value unique(const Value& value, Args, Budget& budget) {
-  std::vector<Value> all;
+  std::vector<Value> all, keys;
   for (const Value& each : iterated(value, budget)) {
     budget.step(std::ssize(all));
-    if (std::ranges::none_of(all, [&](const Value& other) { return equal(each, other); })) all.push_back(each);
+    Value key = each.text() ? Value(lower(*each.text())) : each;
+    if (std::ranges::any_of(keys, [&](const Value& other) { return equal(key, other); })) continue;
+    all.push_back(each), keys.push_back(std::move(key));
   }
   return Value::list(std::move(all));
+}
+
+void refuse_named(Args arguments, const char* of) {
+  if (!arguments.named.empty()) fail("{} has no argument \"{}\" by name", of, arguments.named[0].first);
 }
 
 Arguments behind(Args arguments, size_t first) {
@@ -121,6 +125,7 @@ template <bool kKeeps, bool kAttribute>
 Value selected(const Value& value, Args arguments, Budget& budget) {
   constexpr size_t kTest = kAttribute ? 1 : 0;
   const char* const of = kAttribute ? "selectattr" : "select";
+  refuse_named(arguments, of);
   const std::string attribute = kAttribute ? text_argument(arguments, 0, "attribute", of) : "";
   const Value* test = arguments.find(kTest, "test");
   std::vector<Value> all;
@@ -137,6 +142,8 @@ Value mapped_items(const Value& value, Args arguments, Budget& budget) {
   std::vector<Value> all;
   const Value* attribute = arguments.values.empty() ? arguments.find(0, "attribute") : nullptr;
   const Value* otherwise = arguments.find(SIZE_MAX, "default");
+  if (attribute) expect_arguments(arguments, "attribute default", "map");
+  else refuse_named(arguments, "map");
   for (const Value& each : iterated(value, budget)) {
     if (!attribute) {
       const std::string name = text_argument(arguments, 0, "filter", "map");
@@ -217,45 +224,52 @@ Value sum(const Value& value, Args arguments, Budget& budget) {
   return is_whole ? Value(whole) : Value(real);
 }
 
-Value string_of(const Value& value, Args, Budget& budget) {
-  budget.text(extent_of(value).weight * 96);
-  return shown(value);
+// Of the text that a value is shown as.
+template <std::string (*kChange)(std::string_view)>
+Value changed(const Value& value, Args, Budget& budget) {
+  return kChange(shown_within(value, budget));
+}
+template <std::string (*kChange)(std::string_view)>
+Value is_changed_already(const Value& value, Args, Budget& budget) {
+  const std::string text = shown_within(value, budget);
+  return kChange(text) == text;
 }
 
 constexpr BuiltinDef kFilters[] = {
     {"abs", magnitude},
-    {"capitalize", [](const Value& v, Args, Budget&) -> Value { return capitalised(shown(v)); }},
+    {"capitalize", changed<capitalised>},
     {"count", length},
-    {"d", defaulted},
-    {"default", defaulted},
+    {"d", defaulted, "default_value boolean"},
+    {"default", defaulted, "default_value boolean"},
     {"dictsort", [](const Value& v, Args a, Budget& budget) { return sorted(items_of(v, a, budget), {}, budget); }},
     {"e", [](const Value&, Args, Budget&) -> Value { fail("the filter \"e\" (HTML) is not known"); }},
     {"first", end_item<false>},
-    {"float", to_number},
-    {"indent", indented},
-    {"int", to_integer},
+    {"float", to_number, "default"},
+    {"indent", indented, "width first blank"},
+    {"int", to_integer, "default"},
     {"items", items_of},
-    {"join", join},
+    {"join", join, "d attribute"},
     {"last", end_item<true>},
     {"length", length},
     {"list", to_list},
-    {"lower", [](const Value& v, Args, Budget&) -> Value { return lower(shown(v)); }},
-    {"map", mapped_items},
-    {"reject", selected<false, false>},
-    {"rejectattr", selected<false, true>},
-    {"replace", replace},
+    {"lower", changed<lower>},
+    {"map", mapped_items, nullptr},
+    {"reject", selected<false, false>, nullptr},
+    {"rejectattr", selected<false, true>, nullptr},
+    {"replace", replace, "old new count"},
     {"reverse", reversed},
     {"safe", [](const Value& v, Args, Budget&) { return v; }},
-    {"select", selected<true, false>},
-    {"selectattr", selected<true, true>},
-    {"sort", sorted},
-    {"string", string_of},
-    {"sum", sum},
-    {"title", [](const Value& v, Args, Budget&) -> Value { return titled(shown(v)); }},
-    {"tojson", json_text},
-    {"trim", [](const Value& v, Args a, Budget&) { return strip(Value(shown(v)), a, true, true); }},
+    {"select", selected<true, false>, nullptr},
+    {"selectattr", selected<true, true>, nullptr},
+    {"sort", sorted, "reverse case_sensitive attribute"},
+    {"string", [](const Value& v, Args, Budget& budget) -> Value { return shown_within(v, budget); }},
+    {"sum", sum, "attribute"},
+    {"title", changed<titled>},
+    {"tojson", json_text, "ensure_ascii indent separators sort_keys"},
+    {"trim", [](const Value& v, Args a, Budget& b) { return strip(Value(shown_within(v, b)), a, true, true); },
+     "chars"},
     {"unique", unique},
-    {"upper", [](const Value& v, Args, Budget&) -> Value { return upper(shown(v)); }},
+    {"upper", changed<upper>},
 };
 
 const Value& other(Args arguments) {
@@ -265,12 +279,12 @@ const Value& other(Args arguments) {
 int64_t whole(const Value& value) { return integer_of(value, "odd, even and divisibleby"); }
 
 constexpr BuiltinDef kTests[] = {
-    {"!=", [](const Value& v, Args a, Budget&) -> Value { return !equal(v, other(a)); }},
-    {"<", [](const Value& v, Args a, Budget&) -> Value { return less(v, other(a)); }},
-    {"<=", [](const Value& v, Args a, Budget&) -> Value { return !less(other(a), v); }},
-    {"==", [](const Value& v, Args a, Budget&) -> Value { return equal(v, other(a)); }},
-    {">", [](const Value& v, Args a, Budget&) -> Value { return less(other(a), v); }},
-    {">=", [](const Value& v, Args a, Budget&) -> Value { return !less(v, other(a)); }},
+    {"!=", [](const Value& v, Args a, Budget&) -> Value { return !equal(v, other(a)); }, "other"},
+    {"<", [](const Value& v, Args a, Budget&) -> Value { return less(v, other(a)); }, "other"},
+    {"<=", [](const Value& v, Args a, Budget&) -> Value { return !less(other(a), v); }, "other"},
+    {"==", [](const Value& v, Args a, Budget&) -> Value { return equal(v, other(a)); }, "other"},
+    {">", [](const Value& v, Args a, Budget&) -> Value { return less(other(a), v); }, "other"},
+    {">=", [](const Value& v, Args a, Budget&) -> Value { return !less(v, other(a)); }, "other"},
     {"boolean", [](const Value& v, Args, Budget&) -> Value { return v.get<bool>() != nullptr; }},
     {"callable",
      [](const Value& v, Args, Budget&) -> Value { return v.get<std::shared_ptr<const Function>>() != nullptr; }},
@@ -280,23 +294,24 @@ constexpr BuiltinDef kTests[] = {
        const int64_t by = whole(other(a));
        if (by == 0) fail("division by zero");
        return by == -1 || whole(v) % by == 0;
-     }},
-    {"eq", [](const Value& v, Args a, Budget&) -> Value { return equal(v, other(a)); }},
-    {"equalto", [](const Value& v, Args a, Budget&) -> Value { return equal(v, other(a)); }},
+     },
+     "num"},
+    {"eq", [](const Value& v, Args a, Budget&) -> Value { return equal(v, other(a)); }, "other"},
+    {"equalto", [](const Value& v, Args a, Budget&) -> Value { return equal(v, other(a)); }, "other"},
     {"even", [](const Value& v, Args, Budget&) -> Value { return whole(v) % 2 == 0; }},
     {"false", [](const Value& v, Args, Budget&) -> Value { return v.get<bool>() && !*v.get<bool>(); }},
     {"float", [](const Value& v, Args, Budget&) -> Value { return v.get<double>() != nullptr; }},
-    {"ge", [](const Value& v, Args a, Budget&) -> Value { return !less(v, other(a)); }},
-    {"gt", [](const Value& v, Args a, Budget&) -> Value { return less(other(a), v); }},
-    {"in", [](const Value& v, Args a, Budget& b) -> Value { return contains(other(a), v, b); }},
+    {"ge", [](const Value& v, Args a, Budget&) -> Value { return !less(v, other(a)); }, "other"},
+    {"gt", [](const Value& v, Args a, Budget&) -> Value { return less(other(a), v); }, "other"},
+    {"in", [](const Value& v, Args a, Budget& b) -> Value { return contains(other(a), v, b); }, "seq"},
     {"integer", [](const Value& v, Args, Budget&) -> Value { return v.get<int64_t>() != nullptr; }},
     {"iterable",
      [](const Value& v, Args, Budget&) -> Value { return v.text() || v.items() || v.object() || v.undefined(); }},
-    {"le", [](const Value& v, Args a, Budget&) -> Value { return !less(other(a), v); }},
-    {"lower", [](const Value& v, Args, Budget&) -> Value { return lower(shown(v)) == shown(v); }},
-    {"lt", [](const Value& v, Args a, Budget&) -> Value { return less(v, other(a)); }},
+    {"le", [](const Value& v, Args a, Budget&) -> Value { return !less(other(a), v); }, "other"},
+    {"lower", is_changed_already<lower>},
+    {"lt", [](const Value& v, Args a, Budget&) -> Value { return less(v, other(a)); }, "other"},
     {"mapping", [](const Value& v, Args, Budget&) -> Value { return v.object() && !v.object()->is_namespace; }},
-    {"ne", [](const Value& v, Args a, Budget&) -> Value { return !equal(v, other(a)); }},
+    {"ne", [](const Value& v, Args a, Budget&) -> Value { return !equal(v, other(a)); }, "other"},
     {"none", [](const Value& v, Args, Budget&) -> Value { return v.none(); }},
     {"number", [](const Value& v, Args, Budget&) -> Value { return v.is_number(); }},
     {"odd", [](const Value& v, Args, Budget&) -> Value { return whole(v) % 2 != 0; }},
@@ -305,7 +320,7 @@ constexpr BuiltinDef kTests[] = {
     {"string", [](const Value& v, Args, Budget&) -> Value { return v.text() != nullptr; }},
     {"true", [](const Value& v, Args, Budget&) -> Value { return v.get<bool>() && *v.get<bool>(); }},
     {"undefined", [](const Value& v, Args, Budget&) -> Value { return v.undefined(); }},
-    {"upper", [](const Value& v, Args, Budget&) -> Value { return upper(shown(v)) == shown(v); }},
+    {"upper", is_changed_already<upper>},
 };
 
 const BuiltinDef& require(std::span<const BuiltinDef> all, std::string_view name, const char* kind) {
@@ -320,6 +335,16 @@ const BuiltinDef& require(std::span<const BuiltinDef> all, std::string_view name
 const BuiltinDef* find(std::span<const BuiltinDef> all, std::string_view name) {
   const auto found = std::ranges::find(all, name, [](const BuiltinDef& each) -> std::string_view { return each.name; });
   return found == all.end() ? nullptr : &*found;
+}
+
+Value call(const BuiltinDef& def, const Value& value, const Arguments& arguments, Budget& budget) {
+  if (def.takes) expect_arguments(arguments, def.takes, def.name);
+  return def.function(value, arguments, budget);
+}
+
+std::string shown_within(const Value& value, Budget& budget) {
+  if (!value.text()) budget.text(extent_of(value).weight * 96);  // 16 bytes of a text are at most "\\x00" each, quoted
+  return shown(value);
 }
 
 void Budget::step(int64_t n) {
@@ -337,11 +362,11 @@ void Budget::text(int64_t made) {
 }
 
 Value apply_filter(const std::string& name, const Value& value, const Arguments& arguments, Budget& budget) {
-  return require(kFilters, name, "filter").call(value, arguments, budget);
+  return call(require(kFilters, name, "filter"), value, arguments, budget);
 }
 
 bool apply_test(const std::string& name, const Value& value, const Arguments& arguments, Budget& budget) {
-  return truth(require(kTests, name, "test").call(value, arguments, budget));
+  return truth(call(require(kTests, name, "test"), value, arguments, budget));
 }
 
 }  // namespace hone::jinja

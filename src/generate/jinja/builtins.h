@@ -21,8 +21,14 @@ struct Budget {
 using Builtin = Value (*)(const Value& value, const Arguments& arguments, Budget& budget);
 struct BuiltinDef {
   const char* name;
-  Builtin call;
+  Builtin function;
+  const char* takes = "";  // names of its arguments, with a blank between; null: it looks at them itself
 };
+// Error for arguments that it does not take.
+Value call(const BuiltinDef& def, const Value& value, const Arguments& arguments, Budget& budget);
+
+// What {{ }} shows, which counts as made where that is another text than the value itself.
+std::string shown_within(const Value& value, Budget& budget);
 
 // Throw Error with the names that there are.
 Value apply_filter(const std::string& name, const Value& value, const Arguments& arguments, Budget& budget);

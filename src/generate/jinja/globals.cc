@@ -16,6 +16,7 @@ Value function(const char* name, std::function<Value(const Arguments&)> call) {
 
 Value range(Args arguments, Budget& budget) {
   const auto at = [&](size_t i) { return integer_of(arguments.values[i], "range"); };
+  expect_arguments(arguments, "start stop step", "range");
   const size_t given = arguments.values.size();
   if (given == 0 || given > 3) fail("range takes 1 to 3 integers, found {}", given);
   const int64_t begin = given == 1 ? 0 : at(0), end = at(given == 1 ? 0 : 1), step = given == 3 ? at(2) : 1;
@@ -44,21 +45,23 @@ std::string time_text(const std::string& format, int64_t now) {
 }  // namespace
 
 Members globals(int64_t now, Budget& budget) {
-  const auto made = [](Args arguments, bool is_namespace) {
-    auto object = std::make_shared<Object>();
-    object->is_namespace = is_namespace;
-    for (const auto& [name, value] : arguments.named) object->set(name, value);
-    if (is_namespace) return Value(object);
-    return Value::object(object->members);
+  const auto members = [](Args arguments, const char* of) {
+    if (!arguments.values.empty()) fail("{} takes arguments by name, found one without", of);
+    return last_of_each(arguments.named);
   };
   return {{"range", function("range", [&budget](Args a) { return range(a, budget); })},
-          {"namespace", function("namespace", [made](Args a) { return made(a, true); })},
-          {"dict", function("dict", [made](Args a) { return made(a, false); })},
+          {"namespace", function("namespace",
+                                 [members](Args a) -> Value {
+                                   return std::make_shared<Object>(Object{members(a, "namespace"), {}, true});
+                                 })},
+          {"dict", function("dict", [members](Args a) { return Value::object(members(a, "dict")); })},
           {"raise_exception", function("raise_exception",
                                        [](Args a) -> Value {
+                                         expect_arguments(a, "message", "raise_exception");
                                          fail("the template refuses: {}", a.values.empty() ? "" : shown(a.values[0]));
                                        })},
           {"strftime_now", function("strftime_now", [now](Args a) -> Value {
+             expect_arguments(a, "format", "strftime_now");
              return time_text(text_argument(a, 0, "format", "strftime_now"), now);
            })}};
 }

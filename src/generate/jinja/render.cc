@@ -45,14 +45,14 @@ class Run {
 
   void write(const Value& value) {
     if (value.undefined()) return;
-    budget_.text(value.text() ? std::ssize(*value.text()) : extent_of(value).weight * 96);
-    out_ += shown(value);
+    if (value.text()) budget_.text(std::ssize(*value.text()));
+    out_ += shown_within(value, budget_);
   }
-  // What a body shows, apart.
-  std::string captured(const Body& body) {
+  // What a body shows, apart; and whether it ran to its end.
+  std::pair<std::string, Flow> captured(const Body& body) {
     std::string before = std::exchange(out_, {});
-    run(body);
-    return std::exchange(out_, std::move(before));
+    const Flow flow = run(body);
+    return {std::exchange(out_, std::move(before)), flow};
   }
 
   Flow run(const Body& body) {
@@ -78,7 +78,7 @@ class Run {
       case Statement::Kind::set:
         return set(s), Flow::on;
       case Statement::Kind::set_block:
-        return set_block(s), Flow::on;
+        return set_block(s);
       case Statement::Kind::macro:
         return define(s), Flow::on;
       case Statement::Kind::leave:
@@ -89,11 +89,13 @@ class Run {
     return Flow::on;
   }
 
-  void set_block(const Statement& s) {
+  // A loop that is left in it leaves the name as it was.
+  Flow set_block(const Statement& s) {
     frames_.emplace_back();
-    std::string text = captured(s.body);
+    auto [text, flow] = captured(s.body);
     frames_.pop_back();
-    frames_.back().insert_or_assign(s.names[0], Value(std::move(text)));
+    if (flow == Flow::on) frames_.back().insert_or_assign(s.names[0], Value(std::move(text)));
+    return flow;
   }
   void set(const Statement& s) {
     Value value = value_of(*s.expression);
@@ -103,6 +105,7 @@ class Run {
     const auto* object = owner.get<std::shared_ptr<Object>>();
     if (!object || !(*object)->is_namespace) fail("\"{}\" is no namespace, so its members can't be set", s.text);
     if (value.object() && value.object()->is_namespace) fail("a namespace can't be part of another value");
+    budget_.step(1 + std::ssize((*object)->members) / 16);  // names that are compared
     (*object)->set(s.names[0], std::move(value));
   }
   void assign(const std::vector<std::string>& names, const Value& value) {
@@ -146,7 +149,7 @@ class Run {
     auto facts = std::make_shared<Object>();
     facts->is_namespace = true;  // so that its values, which may be large, are not counted, and it stays out of others
     const auto cycle = [at](const Arguments& a) {
-      if (a.values.empty()) fail("loop.cycle has nothing to go through");
+      if (a.values.empty() || !a.named.empty()) fail("loop.cycle goes through arguments without names, and has none");
       return a.values[static_cast<size_t>(at) % a.values.size()];
     };
     facts->members = {{"index", at + 1},
@@ -184,7 +187,7 @@ class Run {
                                           : Value(Undefined{parameter.name});
       frames_.back().insert_or_assign(parameter.name, std::move(value));
     }
-    std::string text = captured(s.body);
+    std::string text = captured(s.body).first;
     frames_.resize(1);
     std::ranges::move(callers, std::back_inserter(frames_));
     return text;
@@ -272,13 +275,13 @@ class Run {
     return Value::list(std::move(items));
   }
   Value object(const Expression& e) {
-    Object made;
+    Members made;
     for (size_t i = 0; i < e.parts.size(); i += 2) {
       const Value key = part(e, i);
       if (!key.text()) fail("an object's key is {}; strings are accepted", kind_of(key));
-      made.set(*key.text(), part(e, i + 1));
+      made.emplace_back(*key.text(), part(e, i + 1));
     }
-    return Value::object(std::move(made.members));
+    return Value::object(last_of_each(std::move(made)));
   }
   Value slice(const Expression& e) {
     const Value value = part(e, 0);
@@ -342,8 +345,8 @@ class Run {
   }
   Value joined(const Value& a, const Value& b) {
     for (const Value* each : {&a, &b})
-      budget_.text(each->text() ? std::ssize(*each->text()) : extent_of(*each).weight * 96);
-    return shown(a) + shown(b);
+      if (each->text()) budget_.text(std::ssize(*each->text()));
+    return shown_within(a, budget_) + shown_within(b, budget_);
   }
   Value repeated(const std::string& text, int64_t times) {
     int64_t bytes = 0;

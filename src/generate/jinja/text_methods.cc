@@ -68,7 +68,7 @@ Value strip(const Value& value, Args arguments, bool left, bool right) {
 }
 
 Value replace(const Value& value, Args arguments, Budget& budget) {
-  const std::string text = shown(value), from = text_argument(arguments, 0, "old", "replace"),
+  const std::string text = shown_within(value, budget), from = text_argument(arguments, 0, "old", "replace"),
                     to = text_argument(arguments, 1, "new", "replace");
   int64_t most = integer_argument(arguments, 2, "count", -1);
   if (from.empty()) fail("replace: the text to replace is empty");
@@ -88,7 +88,8 @@ Value joined(const Value& value, const std::string& sign, Args arguments, Budget
   std::string out;
   bool first = true;
   for (const Value& each : iterated(value, budget)) {
-    const std::string part = shown(attribute ? member_of(each, text_of(*attribute, "join"), budget) : each);
+    const std::string part =
+        shown_within(attribute ? member_of(each, text_of(*attribute, "join"), budget) : each, budget);
     budget.text(std::ssize(sign) + std::ssize(part));
     out += (first ? "" : sign) + part;
     first = false;
@@ -205,26 +206,27 @@ Value count_text(const Value& value, Args arguments, Budget& budget) {
 
 constexpr BuiltinDef kTextMethods[] = {
     {"capitalize", [](const Value& v, Args, Budget&) -> Value { return capitalised(*v.text()); }},
-    {"count", count_text},
-    {"endswith", has_affix<true>},
-    {"find", find_text},
+    {"count", count_text, "sub"},
+    {"endswith", has_affix<true>, "affix"},
+    {"find", find_text, "sub"},
     {"join",
      [](const Value& v, Args a, Budget& budget) {
        if (a.values.empty()) fail("join lacks the list that it joins");
        for (const Value& each : iterated(a.values[0], budget)) text_of(each, "join");
        return joined(a.values[0], *v.text(), {}, budget);
-     }},
+     },
+     "iterable"},
     {"lower", [](const Value& v, Args, Budget&) -> Value { return lower(*v.text()); }},
-    {"lstrip", [](const Value& v, Args a, Budget&) { return strip(v, a, true, false); }},
-    {"removeprefix", without_affix<false>},
-    {"removesuffix", without_affix<true>},
-    {"replace", replace},
-    {"rsplit", split<true>},
-    {"rstrip", [](const Value& v, Args a, Budget&) { return strip(v, a, false, true); }},
-    {"split", split<false>},
+    {"lstrip", [](const Value& v, Args a, Budget&) { return strip(v, a, true, false); }, "chars"},
+    {"removeprefix", without_affix<false>, "affix"},
+    {"removesuffix", without_affix<true>, "affix"},
+    {"replace", replace, "old new count"},
+    {"rsplit", split<true>, "sep maxsplit"},
+    {"rstrip", [](const Value& v, Args a, Budget&) { return strip(v, a, false, true); }, "chars"},
+    {"split", split<false>, "sep maxsplit"},
     {"splitlines", split_lines},
-    {"startswith", has_affix<false>},
-    {"strip", [](const Value& v, Args a, Budget&) { return strip(v, a, true, true); }},
+    {"startswith", has_affix<false>, "affix"},
+    {"strip", [](const Value& v, Args a, Budget&) { return strip(v, a, true, true); }, "chars"},
     {"title", [](const Value& v, Args, Budget&) -> Value { return titled(*v.text()); }},
     {"upper", [](const Value& v, Args, Budget&) -> Value { return upper(*v.text()); }},
 };

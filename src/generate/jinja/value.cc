@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 
 #include "base/error.h"
 #include "base/utf8.h"
@@ -115,6 +116,17 @@ Value Value::object(Members members) {
   return made;
 }
 
+Members last_of_each(Members members) {
+  std::map<std::string, size_t> places;
+  Members kept;
+  for (auto& [name, value] : members) {
+    const auto [place, is_new] = places.emplace(name, kept.size());
+    if (is_new) kept.emplace_back(std::move(name), std::move(value));
+    else kept[place->second].second = std::move(value);
+  }
+  return kept;
+}
+
 const Value* Object::find(std::string_view name) const {
   const auto found = std::ranges::find(members, name, [](const auto& each) -> std::string_view { return each.first; });
   return found == members.end() ? nullptr : &found->second;
@@ -196,9 +208,11 @@ bool equal(const Value& a, const Value& b) {
   if (const Object* object = a.object()) {
     if (object == b.object()) return true;
     if (object->is_namespace || object->members.size() != b.object()->members.size()) return false;
+    std::map<std::string_view, const Value*> others;
+    for (const auto& [name, value] : b.object()->members) others.emplace(name, &value);
     return std::ranges::all_of(object->members, [&](const auto& each) {
-      const Value* other = b.object()->find(each.first);
-      return other && equal(each.second, *other);
+      const auto other = others.find(each.first);
+      return other != others.end() && equal(each.second, *other->second);
     });
   }
   if (const auto* function = a.get<std::shared_ptr<const Function>>())

@@ -18,6 +18,8 @@ struct Value;
 struct Items;
 struct Object;
 using Members = std::vector<std::pair<std::string, Value>>;  // in the order in which they were set
+// Of those with one name the value of the last, where the first stands: as Python's dict has it.
+Members last_of_each(Members members);
 
 // A name that was not set; `name` is for errors.
 struct Undefined {

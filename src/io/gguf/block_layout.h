@@ -24,6 +24,8 @@ extern const BlockLayout q4_0_layout, q4_1_layout, q5_0_layout, q5_1_layout, q8_
     nvfp4_blocks, q1_0_layout, q2_0_layout;  // simple_blocks.cc
 extern const BlockLayout q2_k_layout, q3_k_layout, q4_k_layout, q5_k_layout, q6_k_layout, iq4_xs_layout, tq1_0_layout,
     tq2_0_layout;  // super_blocks.cc
+extern const BlockLayout iq1_s_layout, iq1_m_layout, iq2_xxs_layout, iq2_xs_layout, iq2_s_layout, iq3_xxs_layout,
+    iq3_s_layout;  // codebook_blocks.cc
 // TQ2_0 whose codes are not all of -1, 0, 1: as int2, negated.
 extern const BlockLayout tq2_0_wide_layout;
 

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <atomic>
-#include <cstring>
 
 #include "base/error.h"
 #include "base/memory_limit.h"
@@ -38,23 +37,28 @@ auto bytes_at(T& plane, int64_t offset) {
   return plane.data() + offset;
 }
 
-Planes split_blocks(const BlockLayout& layout, const BlockPlanes& p, const GgufType& type,
-                    std::span<const std::byte> blocks) {
-  Planes planes{.codes = std::vector<std::byte>(static_cast<size_t>(p.blocks * p.code_bytes)),
-                .scales = std::vector<std::byte>(static_cast<size_t>(p.blocks * p.scale_bytes)),
-                .zero_points = {},
-                .global = std::vector<std::byte>(static_cast<size_t>(p.blocks * p.outer_bytes))};
+struct PlaneBuffers {
+  Buffer codes, scales, global;
+};
+
+Buffer room_for(int64_t blocks, int64_t bytes) { return Buffer::uninitialised(static_cast<size_t>(blocks * bytes)); }
+
+PlaneBuffers split_blocks(const BlockLayout& layout, const BlockPlanes& p, const GgufType& type,
+                          std::span<const std::byte> blocks) {
+  PlaneBuffers planes{room_for(p.blocks, p.code_bytes), room_for(p.blocks, p.scale_bytes),
+                      room_for(p.blocks, p.outer_bytes)};
+  const std::span<std::byte> codes = planes.codes.mutable_bytes(), scales = planes.scales.mutable_bytes(),
+                             outer = planes.global.mutable_bytes();
   auto chunk = [&](int64_t begin, int64_t end, int) {
     BlockParts parts;
     for (int64_t i = begin; i < end; ++i) {
       layout.split(reinterpret_cast<const uint8_t*>(bytes_at(blocks, i * type.bytes)), parts);
-      write_codes(bytes_at(planes.codes, i * p.code_bytes), p.width,
+      write_codes(bytes_at(codes, i * p.code_bytes), p.width,
                   std::span(parts.codes).first(static_cast<size_t>(p.elems)));
-      write_codes(bytes_at(planes.scales, i * p.scale_bytes), p.scale_width,
+      write_codes(bytes_at(scales, i * p.scale_bytes), p.scale_width,
                   std::span(parts.scales).first(static_cast<size_t>(p.scales)));
       if (p.outer > 0)
-        write_codes(bytes_at(planes.global, i * p.outer_bytes), 16,
-                    std::span(parts.outer).first(static_cast<size_t>(p.outer)));
+        write_codes(bytes_at(outer, i * p.outer_bytes), 16, std::span(parts.outer).first(static_cast<size_t>(p.outer)));
     }
   };
   parallel_chunks(p.blocks, kGrain, hardware_threads(), chunk);
@@ -97,13 +101,10 @@ Tensor tensor_of_blocks(const GgufType& type, const std::vector<int64_t>& shape,
   const Format format = parse_format(wide ? "int2.g256.s=fp16" : type.format);
   require_memory(plane_bytes(format, shape).total(), where);
   const BlockPlanes sizes(type, format, shape);
-  Planes planes = split_blocks(wide ? tq2_0_wide_layout : *type.layout, sizes, type, blocks);
-  if (type.layout == &nvfp4_blocks) {
-    planes.global.resize(sizeof global);
-    std::memcpy(planes.global.data(), &global, sizeof global);
-  }
-  return Tensor::packed(format, shape, Buffer::copy_of(planes.codes), Buffer::copy_of(planes.scales), Buffer(),
-                        Buffer::copy_of(planes.global));
+  PlaneBuffers planes = split_blocks(wide ? tq2_0_wide_layout : *type.layout, sizes, type, blocks);
+  if (type.layout == &nvfp4_blocks) planes.global = Buffer::copy_of(std::as_bytes(std::span(&global, 1)));
+  return Tensor::packed(format, shape, std::move(planes.codes), std::move(planes.scales), Buffer(),
+                        std::move(planes.global));
 }
 
 std::vector<std::byte> blocks_of(const GgufType& type, const Tensor& tensor) {

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <cstring>
 #include <filesystem>
 
 #include "base/error.h"
@@ -37,7 +38,26 @@ bool is_aligned(std::span<const std::byte> bytes, DType dtype) {
   return reinterpret_cast<uintptr_t>(bytes.data()) % static_cast<uintptr_t>(size_bytes(dtype)) == 0;
 }
 
+// Rows are whole blocks, so that they are runs of bytes.
+std::vector<std::byte> rows_of(std::span<const std::byte> bytes, std::span<const int64_t> order) {
+  CHECK(bytes.size() % order.size() == 0, "{} bytes in {} rows", bytes.size(), order.size());
+  const size_t row = bytes.size() / order.size();
+  std::vector<std::byte> moved(bytes.size());
+  for (size_t i = 0; i < order.size(); ++i) {
+    const auto from = static_cast<size_t>(order[i]);
+    CHECK(from < order.size(), "row {} of {}", from, order.size());
+    std::memcpy(moved.data() + i * row, bytes.data() + from * row, row);
+  }
+  return moved;
+}
+
 }  // namespace
+
+std::string global_scale_name(std::string_view name) {
+  constexpr std::string_view kEnding = ".weight";
+  if (name.ends_with(kEnding)) name.remove_suffix(kEnding.size());
+  return std::string(name) + ".scale";
+}
 
 bool is_gguf_path(std::string_view path) { return path.ends_with(".gguf"); }
 
@@ -106,8 +126,7 @@ const GgufEntry* GgufFile::find(std::string_view name) const {
 
 // What NVFP4's products are multiplied by: an F32 tensor beside the weight's.
 float GgufFile::global_scale(std::string_view name) const {
-  const size_t end = name.ends_with(".weight") ? name.size() - std::string_view(".weight").size() : name.size();
-  const std::string scale = std::string(name.substr(0, end)) + ".scale";
+  const std::string scale = global_scale_name(name);
   if (!find(scale)) return 1;
   const Tensor tensor = this->tensor(scale);
   if (tensor.is_packed() || tensor.dtype() != DType::f32 || tensor.elements() != 1)
@@ -116,7 +135,9 @@ float GgufFile::global_scale(std::string_view name) const {
   return tensor.as<float>()[0];
 }
 
-Tensor GgufFile::tensor(std::string_view name) const {
+Tensor GgufFile::tensor(std::string_view name) const { return tensor(name, {}); }
+
+Tensor GgufFile::tensor(std::string_view name, std::span<const int64_t> order) const {
   const auto found = places_.find(name);
   if (found == places_.end()) {
     std::vector<std::string> names;
@@ -127,11 +148,16 @@ Tensor GgufFile::tensor(std::string_view name) const {
   const GgufType& type = *entry->type;
   const std::string where = fmt::format("{}: tensor \"{}\"", files_[file]->path(), name);
   if (type.refused) fail("{} is of type {}: {}", where, type.name, type.refused);
-  const auto view = files_[file]->bytes().subspan(entry->begin, entry->bytes);
-  if (type.is_packed())
-    return tensor_of_blocks(type, entry->shape, view, where, type.id == kNvfp4Type ? global_scale(name) : 1);
-  Buffer data = is_aligned(view, *type.dtype) ? Buffer(files_[file], view, true) : Buffer::copy_of(view);
-  return Tensor(*type.dtype, entry->shape, std::move(data));
+  const auto stored = files_[file]->bytes().subspan(entry->begin, entry->bytes);
+  if (order.empty() && !type.is_packed() && is_aligned(stored, *type.dtype))
+    return Tensor(*type.dtype, entry->shape, Buffer(files_[file], stored, true));
+  const std::vector<std::byte> moved = order.empty() ? std::vector<std::byte>() : rows_of(stored, order);
+  const std::span<const std::byte> bytes = order.empty() ? stored : moved;
+  Tensor tensor = type.is_packed() ? tensor_of_blocks(type, entry->shape, bytes, where,
+                                                      type.id == kNvfp4Type ? global_scale(name) : 1)
+                                   : Tensor(*type.dtype, entry->shape, Buffer::copy_of(bytes));
+  drop_pages(stored);
+  return tensor;
 }
 
 }  // namespace hone

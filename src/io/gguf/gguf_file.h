@@ -31,9 +31,11 @@ class GgufFile {
   std::vector<const GgufEntry*> entries() const;
   const GgufEntry* find(std::string_view name) const;  // nullptr when absent
 
-  // Plain types share the mapping; blocks become planes of a packed format, which are a copy. Throws Error with the
-  // nearest names when absent, or the reason where its type is not read.
+  // Plain types share the mapping; blocks become planes of a packed format, which are a copy, and the file's pages are
+  // given back. Throws Error with the nearest names when absent, or the reason where its type is not read.
   Tensor tensor(std::string_view name) const;
+  // Rows in another order, which names each once: row i is row `order[i]` of the file; without an order as they lie.
+  Tensor tensor(std::string_view name, std::span<const int64_t> order) const;
 
  private:
   struct Place {
@@ -50,6 +52,9 @@ class GgufFile {
   std::vector<GgufHeader> headers_;  // of the files, in the order of their numbers
   std::map<std::string_view, Place, std::less<>> places_;
 };
+
+// Of the tensor that holds the global scale of a tensor in NVFP4.
+std::string global_scale_name(std::string_view name);
 
 bool is_gguf_path(std::string_view path);  // by its ending
 

@@ -13,9 +13,6 @@
 namespace hone {
 namespace {
 
-constexpr const char* kCodebook =
-    "its groups of values are entries of a codebook, which no format of hone has; llama-quantize "
-    "--allow-requantize makes a Q4_K or IQ4_NL of it";
 constexpr const char* kActivations = "it is for activations and never in files";
 
 const std::array<GgufType, 35> kTypes{{
@@ -33,20 +30,20 @@ const std::array<GgufType, 35> kTypes{{
     {13, "Q5_K", 256, 176, "uint5.g32.s=u6.m=u6", &q5_k_layout, {}},
     {14, "Q6_K", 256, 210, "int6.g16.s=i8", &q6_k_layout, {}},
     {15, "Q8_K", 256, 292, "", nullptr, {}, kActivations},
-    {16, "IQ2_XXS", 256, 66, "", nullptr, {}, kCodebook},
-    {17, "IQ2_XS", 256, 74, "", nullptr, {}, kCodebook},
-    {18, "IQ3_XXS", 256, 98, "", nullptr, {}, kCodebook},
-    {19, "IQ1_S", 256, 50, "", nullptr, {}, kCodebook},
+    {16, "IQ2_XXS", 256, 66, "int7.g32", &iq2_xxs_layout, {}},
+    {17, "IQ2_XS", 256, 74, "int7.g16", &iq2_xs_layout, {}},
+    {18, "IQ3_XXS", 256, 98, "int7.g32", &iq3_xxs_layout, {}},
+    {19, "IQ1_S", 256, 50, "int5.g32", &iq1_s_layout, {}},
     {20, "IQ4_NL", 32, 18, "iq4_nl.s=fp16", &iq4_nl_layout, {}},
-    {21, "IQ3_S", 256, 110, "", nullptr, {}, kCodebook},
-    {22, "IQ2_S", 256, 82, "", nullptr, {}, kCodebook},
+    {21, "IQ3_S", 256, 110, "int5.g32", &iq3_s_layout, {}},
+    {22, "IQ2_S", 256, 82, "int7.g16", &iq2_s_layout, {}},
     {23, "IQ4_XS", 256, 136, "iq4_nl.s=i6", &iq4_xs_layout, {}},
     {24, "I8", 1, 1, "", nullptr, DType::i8},
     {25, "I16", 1, 2, "", nullptr, DType::i16},
     {26, "I32", 1, 4, "", nullptr, DType::i32},
     {27, "I64", 1, 8, "", nullptr, DType::i64},
     {28, "F64", 1, 8, "", nullptr, DType::f64},
-    {29, "IQ1_M", 256, 56, "", nullptr, {}, kCodebook},
+    {29, "IQ1_M", 256, 56, "int5.g16", &iq1_m_layout, {}},
     {30, "BF16", 1, 2, "bf16", nullptr, DType::bf16},
     {34, "TQ1_0", 256, 54, "ternary.g256.s=fp16", &tq1_0_layout, {}},
     {35, "TQ2_0", 256, 66, "ternary.g256.s=fp16", &tq2_0_layout, {}},
@@ -63,6 +60,12 @@ std::span<const GgufType> gguf_types() { return kTypes; }
 const GgufType* gguf_type(uint32_t id) {
   const auto found = std::ranges::find(kTypes, id, &GgufType::id);
   return found == kTypes.end() ? nullptr : &*found;
+}
+
+bool is_codebook(const GgufType& type) {
+  constexpr const BlockLayout* kLayouts[] = {&iq1_s_layout, &iq1_m_layout,   &iq2_xxs_layout, &iq2_xs_layout,
+                                             &iq2_s_layout, &iq3_xxs_layout, &iq3_s_layout};
+  return std::ranges::find(kLayouts, type.layout) != std::end(kLayouts);
 }
 
 bool is_writable(const GgufType& type) {

@@ -19,7 +19,7 @@ struct GgufType {
   const char* name;
   int64_t block;                  // elements; a row is made of whole blocks
   int64_t bytes;                  // of a block
-  const char* format;             // of hone, with the same values; "" without one
+  const char* format;             // of hone, with the same values; "" without one. Of codebooks it is wider
   const BlockLayout* layout;      // of types with a packed format
   std::optional<DType> dtype;     // of plain types
   const char* refused = nullptr;  // why tensors of it are not read
@@ -33,6 +33,7 @@ std::span<const GgufType> gguf_types();
 const GgufType* gguf_type(uint32_t id);  // nullptr: unknown
 // Of a name; Error that lists what is written otherwise.
 const GgufType& writable_gguf_type(std::string_view name);
+bool is_codebook(const GgufType& type);  // its blocks name entries of a codebook
 bool is_writable(const GgufType& type);
 std::string known_gguf_types();  // "F32, F16, Q4_0, ..."
 
