@@ -1256,6 +1256,9 @@ class Graph:
 
     def __str__(self) -> str: ...
 
+    def _repr_html_(self) -> str:
+        """What notebooks show: the text."""
+
     def __repr__(self) -> str: ...
 
     def __copy__(self) -> Graph: ...
@@ -1464,6 +1467,9 @@ class Model:
     def __deepcopy__(self, memo: object) -> Model: ...
 
     def __str__(self) -> str: ...
+
+    def _repr_html_(self) -> str:
+        """What notebooks show: the table of info()."""
 
     def __repr__(self) -> str: ...
 

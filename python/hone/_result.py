@@ -41,6 +41,8 @@ def _cell(value: Any) -> str:
         return ""
     if isinstance(value, float):
         return f"{value:.6g}"
+    if isinstance(value, dict):
+        return ", ".join(f"{escape(str(key))}: {_cell(part)}" for key, part in value.items())
     return escape(value if isinstance(value, str) else _short(value))
 
 

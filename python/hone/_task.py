@@ -5,7 +5,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any, TypeAlias, TypeVar
 
-from hone._hone import Graph, Model, Tensor
+from hone._hone import Graph, Model, Session, Tensor
+from hone._outputs import Outputs
 from hone.typing import ArrayLike
 
 Told: TypeAlias = Callable[[str], object] | None
@@ -18,6 +19,13 @@ def made(function: Callable[..., Result], given: dict[str, Any]) -> Result:
     """Calls function(model, options) with what a signature was given."""
     options = dict(given)
     return function(_checked(options.pop("model"), (Model, Graph)), options)
+
+
+def run_once(function: Callable[..., Session], given: dict[str, Any]) -> Outputs:
+    """Calls run(inputs) of the session that function(model, options) makes."""
+    options = dict(given)
+    inputs = options.pop("inputs")
+    return made(function, options).run(inputs)
 
 
 def run_task(function: Callable[..., Result], given: dict[str, Any]) -> Result:

@@ -1,12 +1,14 @@
 """Tasks on models. Written by generate_api from the tables of options."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from hone import _hone
 from hone._hone import BenchResult, EvaluateResult, QuantizeResult, TrainResult, Graph, Model, Session
-from hone._task import Data, Progress, Told, made, run_task
+from hone._task import Data, Progress, Told, made, run_once, run_task
+from hone._outputs import Outputs
+from hone.typing import ArrayLike
 
-__all__ = ["compile", "bench", "evaluate", "quantize", "train"]
+__all__ = ["compile", "run", "bench", "evaluate", "quantize", "train"]
 
 
 def compile(
@@ -59,6 +61,58 @@ def compile(
             always
     """
     return made(_hone._compile, locals())
+
+
+def run(
+    model: Model | Graph,
+    inputs: Mapping[str, ArrayLike],
+    *,
+    device: str | None = None,
+    isa: str | None = None,
+    no_fallback: bool = False,
+    backend: str = "cpu",
+    optimise: int = 2,
+    threads: int = 1,
+    verify: bool = False,
+    cache: str | None = None,
+    no_cache: bool = False,
+    no_fusion: bool = False,
+    no_winograd: bool = False,
+    no_pass: str | Sequence[str] = (),
+    compute: str | None = None,
+    trust_code: bool = False,
+    memory_limit: int = 0,
+) -> Outputs:
+    """One run of a model, or a graph: compile(), and the session's run() of `inputs`.
+
+    Options:
+        device: Device that runs the model: cpu[:VARIANT], cuda[:VARIANT], reference; cpu:avx512 is
+            --isa avx512; auto: a GPU where there is one, else the CPU (default: cpu)
+        isa: Instruction set to generate code for: avx2, avx512, avx512_bf16, amx or host, then
+            +feature or -feature, as in avx2+avx_vnni, host-amx_bf16, host+amx_emulated (default:
+            host)
+        no_fallback: Refuse, and list, steps that the device has no kernel for, which kernels of the
+            host run otherwise, on copies, and where there are none the interpreter
+        backend: cpu: compiled code; cuda: code for an NVIDIA GPU; reference: slow and obvious, sums
+            in double (cpu, cuda, reference)
+        optimise: 0: as it is, interpreted; 1: canonical form, interpreted; 2: compiled
+        threads: Threads to use
+        verify: Verify the graph after every pass
+        cache: Folder for machine code (default: $HONE_CACHE or ~/.cache/hone)
+        no_cache: Neither read nor write machine code on disk
+        no_fusion: Give each node a kernel of its own
+        no_winograd: Sums of products as they are written: no Winograd convolutions, whose rounding
+            errors are larger
+        no_pass: Leave a pass out (repeatable)
+        compute: What products read activations in: f32 or bf16; sums are f32 (default: as stored in
+            the model)
+        trust_code: Run the machine code that the model's file carries (hone compile): it is a
+            program, and can do whatever hone can
+        memory_limit: Bytes of weights as laid out, arenas, scratch memory and outputs that callers
+            keep; beyond them is a MemoryError. 0: the limit of the process alone, which holds
+            always
+    """
+    return run_once(_hone._compile, locals())
 
 
 def bench(

@@ -25,10 +25,13 @@ Process process;
 // What SIGINT cancels: the context of the main thread's run. The handler that was there, Python's own, is called after
 // it, so that KeyboardInterrupt follows.
 std::atomic<Context*> interrupted_by_signal{nullptr};
+std::atomic<int> handling{0};  // handlers that may hold that context: any thread may be the one that gets a signal
 void (*next_handler)(int) = nullptr;
 
 void on_interrupt(int signal) {
+  ++handling;
   if (Context* context = interrupted_by_signal.load()) context->cancel();
+  --handling;
   if (next_handler) next_handler(signal);
 }
 
@@ -81,6 +84,15 @@ void end_calls() {
   }
 }
 
+// In a child of fork(): calls of threads that it does not have are none of its own.
+void forget_calls() {
+  process.contexts.clear();
+  process.calls = 0;
+  process.main_thread = pthread_self();
+  interrupted_by_signal = nullptr;
+  handling = 0;
+}
+
 }  // namespace
 
 Call::Call(Context* context) : context_(context) {
@@ -96,7 +108,11 @@ Call::Call(Context* context) : context_(context) {
 
 Call::~Call() {
   PyEval_RestoreThread(state_);
-  if (interruptible_) interrupted_by_signal = nullptr;
+  if (interruptible_) {
+    interrupted_by_signal = nullptr;
+    while (handling > 0) {
+    }
+  }
   --process.calls;
   if (context_) process.contexts.erase(context_);
 }
@@ -120,6 +136,7 @@ Task task_of(const nb::object& progress, const nb::object& warning) {
 void bind_process(nb::module_& m) {
   const nb::object main = nb::module_::import_("threading").attr("main_thread")();
   process.main_thread = static_cast<pthread_t>(nb::cast<unsigned long>(main.attr("ident")));
+  pthread_atfork(nullptr, nullptr, forget_calls);
   nb::module_::import_("atexit").attr("register")(nb::cpp_function(end_calls));
   m.attr("__version__") = version();
   m.def("set_log_sink", set_sink, nb::arg("function").none(),

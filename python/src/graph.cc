@@ -387,6 +387,13 @@ void bind_graph(nb::module_& m) {
            "A graph after passes, one after the other; this one stays. Options are lists of texts by \"pass.option\".")
       .def("with_sizes", &Graph::with_sizes, nb::arg("sizes"), "The graph with sizes in place of symbols: {\"B\": 1}.")
       .def("__str__", &Graph::text)
+      .def(
+          "_repr_html_",
+          [](const Graph& g) {
+            return "<pre>" + nb::cast<std::string>(nb::module_::import_("hone._result").attr("escape")(g.text())) +
+                   "</pre>";
+          },
+          "What notebooks show: the text.")
       .def("__repr__",
            [](const Graph& g) {
              return "<hone.Graph " + g.name() + ": " + std::to_string(g.nodes().size()) + " nodes, " +

@@ -36,6 +36,16 @@ void set_graph(Self self, Graph graph) {
   nb::setattr(self, "_session", nb::none());
 }
 
+// What notebooks show: what is in the model.
+nb::str html(const Model& model) {
+  ModelInfo found;
+  {
+    const Call call;
+    found = info(model);
+  }
+  return nb::str(nb::module_::import_("hone._result").attr("html")(found));
+}
+
 std::string repr(const Model& model) {
   const Graph graph = model.graph();
   return "<hone.Model " + (model.name().empty() ? graph.name() : model.name()) + ": " +
@@ -81,6 +91,7 @@ void bind_model(nb::module_& m) {
       .def(
           "__deepcopy__", [](const Model& model, nb::handle) { return model; }, nb::arg("memo"))
       .def("__str__", [](const Model& model) { return model.graph().text(); })
+      .def("_repr_html_", html, "What notebooks show: the table of info().")
       .def("__repr__", repr);
   m.def(
       "info",

@@ -55,9 +55,12 @@ Evidence OutputMeasure::evidence_of(ValuesOf values_of) const {
     const size_t size = reference_[batch][judged_output_].size();
     return values.size() == size ? values : std::vector<float>(size, NAN);
   };
-  for (size_t b = 0; b + sides <= batches_.size(); b += sides)
-    judge.add(task_->right[b / sides], samples_of(b), widths_[b][judged_output_], expected(b),
+  for (size_t b = 0; b + sides <= batches_.size(); b += sides) {
+    RightAnswers right = task_->right[b / sides];
+    if (task_->metric.fits(TargetKind::answers)) right.values = reference_[b][judged_output_];
+    judge.add(right, samples_of(b), widths_[b][judged_output_], expected(b),
               sides == 2 ? expected(b + 1) : std::vector<float>());
+  }
   return judge.finish()[0];
 }
 

@@ -14,6 +14,12 @@ constexpr OptionField<SessionFlags> kMemory[] = {
 
 }  // namespace
 
+hone::SessionOptions SessionFlags::session() const {
+  hone::SessionOptions session = session_options();
+  session.memory_limit = memory_limit;
+  return session;
+}
+
 std::span<const OptionField<SessionFlags>> SessionFlags::fields() {
   static const auto all = [] {
     auto joined =

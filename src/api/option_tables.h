@@ -9,6 +9,7 @@ namespace hone::api {
 
 struct SessionFlags : RunFlags {
   int64_t memory_limit = 0;
+  hone::SessionOptions session() const;  // with the limit
   static std::span<const OptionField<SessionFlags>> fields();
 };
 

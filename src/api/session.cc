@@ -33,13 +33,6 @@ void Context::clear_state() {
 
 namespace {
 
-hone::SessionOptions engine(const GivenOptions& given) {
-  const auto flags = options_of<SessionFlags>(given);
-  hone::SessionOptions session = flags.session_options();
-  session.memory_limit = flags.memory_limit;
-  return session;
-}
-
 Port port(const std::string& name, const TensorType& type) {
   Port port{name, hone::to_string(type), wrapped(type.dtype), {}};
   for (const Dim& dim : type.shape) port.shape.push_back(dim.to_string());
@@ -65,7 +58,8 @@ Session::Session(const Graph& graph, const SessionOptions& options) : Session(Mo
 
 Session session_by_names(const Model& model, const GivenOptions& given) {
   return guarded([&] {
-    return Session(std::make_shared<Session::Impl>(Session::Impl{open_session(engine(model), engine(given))}));
+    return Session(std::make_shared<Session::Impl>(
+        Session::Impl{open_session(engine(model), options_of<SessionFlags>(given).session())}));
   });
 }
 

@@ -15,7 +15,7 @@ struct ExplainVerb : ModelFlags, ExplainFlags, DequantizeFlags, ResultFlags {
 std::vector<std::string> ops_to_explain() { return {"dequantize"}; }
 
 constexpr OptionField<ModelFlags> kModel[] = {
-    flag("model", "Hugging Face folder, .onnx file, or a file that hone wrote", &ModelFlags::model,
+    flag("model", "Hugging Face folder, .gguf or .onnx file, or a file that hone wrote", &ModelFlags::model,
          {.file = OptionFile::reads, .is_positional = true})};
 constexpr OptionField<ExplainVerb> kOp[] = {
     flag("op",

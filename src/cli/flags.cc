@@ -37,7 +37,7 @@ constexpr OptionField<ModelsFlags> kModelsFormat[] = {
     flag("model-format", kFormatDoc, &ModelsFlags::model_format, {.choices = importer_names})};
 
 constexpr OptionField<ModelFlags> kModel[] = {
-    required_flag("model", "Hugging Face folder, .onnx file, or a file that hone wrote", &ModelFlags::model,
+    required_flag("model", "Hugging Face folder, .gguf or .onnx file, or a file that hone wrote", &ModelFlags::model,
                   {.file = OptionFile::reads, .is_positional = true}),
     flag("inputs", "What the graph of a folder takes, e.g. input_ids,attention_mask,labels", &ModelFlags::inputs,
          {.has_commas = true, .takes_several = true}),

@@ -73,10 +73,16 @@ void stream(Answers& answers, const std::string& prompt) {
   std::fflush(stdout);
 }
 
+Answers opened(GenerateVerb& verb) {
+  const Progress progress = terminal_progress();
+  tell(progress, "opening " + verb.model);
+  return Answers(verb.load(), verb);
+}
+
 int run(GenerateVerb& verb) {
   files_of(verb).check();
   const bool reads_terminal = !verb.prompt && ::isatty(STDIN_FILENO) == 1;
-  Answers answers(verb.load(), verb);
+  Answers answers = opened(verb);
   if (reads_terminal) std::fputs("Each line is a prompt; Ctrl-D ends.\n", stderr);
   const bool one_by_one = !verb.json && (verb.sequences == 1 || verb.prompt);
   size_t answered = 0;

@@ -15,7 +15,9 @@ namespace {
 constexpr GgufArchitecture kArchitectures[] = {{"llama", "LlamaForCausalLM", true},
                                                {"qwen2", "Qwen2ForCausalLM"},
                                                {"qwen3", "Qwen3ForCausalLM"},
-                                               {"smollm3", "SmolLM3ForCausalLM", true}};
+                                               {"smollm3", "SmolLM3ForCausalLM", true},
+                                               {.name = "gemma2", .model = "Gemma2ForCausalLM", .is_gemma = true},
+                                               {.name = "gemma3", .model = "Gemma3ForCausalLM", .is_gemma = true}};
 
 constexpr const char *kWords = "token_embd.weight", *kHead = "output.weight", *kDivisors = "rope_freqs.weight";
 
@@ -32,6 +34,10 @@ constexpr Name kOfLayers[] = {{"input_layernorm", "attn_norm"},    {"post_attent
                               {"mlp.gate_proj", "ffn_gate"},       {"mlp.up_proj", "ffn_up"},
                               {"mlp.down_proj", "ffn_down"}};
 
+constexpr Name kOfGemma[] = {{"post_attention_layernorm", "post_attention_norm"},
+                             {"pre_feedforward_layernorm", "ffn_norm"},
+                             {"post_feedforward_layernorm", "post_ffw_norm"}};
+
 std::string gguf_name(std::span<const Name> names, std::string_view part, const std::string& whole) {
   const auto found = std::ranges::find(names, part, &Name::folder);
   CHECK(found != names.end(), "{} has no name in GGUF files", whole);
@@ -39,7 +45,7 @@ std::string gguf_name(std::span<const Name> names, std::string_view part, const 
 }
 
 // "model.layers.3.mlp.up_proj.weight" → "blk.3.ffn_up.weight"
-std::string gguf_name(const std::string& name) {
+std::string gguf_name(const std::string& name, const GgufArchitecture& architecture) {
   constexpr std::string_view kLayers = "model.layers.";
   const size_t ending = name.rfind('.');
   CHECK(ending != std::string::npos, "{}", name);
@@ -49,7 +55,11 @@ std::string gguf_name(const std::string& name) {
   part.remove_prefix(kLayers.size());
   const size_t dot = part.find('.');
   CHECK(dot != std::string_view::npos, "{}", name);
-  return fmt::format("blk.{}.{}{}", part.substr(0, dot), gguf_name(kOfLayers, part.substr(dot + 1), name), behind);
+  const std::string_view inside = part.substr(dot + 1);
+  const bool is_gemmas =
+      architecture.is_gemma && std::ranges::find(kOfGemma, inside, &Name::folder) != std::end(kOfGemma);
+  const std::span<const Name> names = is_gemmas ? std::span<const Name>(kOfGemma) : kOfLayers;
+  return fmt::format("blk.{}.{}{}", part.substr(0, dot), gguf_name(names, inside, name), behind);
 }
 
 Json json_of(const GgufMetadata& metadata, const std::string& key, const GgufValue& value) {
@@ -105,15 +115,29 @@ constexpr Setting kSettings[] = {{"block_count"},
                                  {"rope.scaling.yarn_beta_slow"},
                                  {"rope.scaling.finetuned"}};
 
+constexpr Setting kGemma[] = {{"attention.sliding_window"},
+                              {"attention.sliding_window_pattern"},
+                              {"attn_logit_softcapping"},
+                              {"final_logit_softcapping"},
+                              {"rope.freq_base_swa"}};
+
+std::vector<Setting> known_settings(const GgufArchitecture& architecture) {
+  std::vector<Setting> known;
+  if (architecture.is_gemma) known.assign(std::begin(kGemma), std::end(kGemma));  // the first of a key counts
+  known.insert(known.end(), std::begin(kSettings), std::end(kSettings));
+  return known;
+}
+
 class ConfigReader {
  public:
   ConfigReader(const GgufFile& file, const GgufArchitecture& architecture)
       : file_(file),
+        architecture_(architecture),
         settings_(settings_of(file.metadata(), architecture.name)),
         source_(fmt::format("{}: metadata of {}", file.path(), architecture.name)),
         read_(settings_, source_),
         config_{{"architectures", {architecture.model}}} {
-    check_settings(settings_, kSettings, source_);
+    check_settings(settings_, known_settings(architecture), source_);
   }
 
   Json run() {
@@ -128,6 +152,7 @@ class ConfigReader {
     if (file_.find("blk.0.ffn_down.bias")) config_["mlp_bias"] = true;
     read_heads();
     config_["rope_parameters"] = rotary();
+    if (architecture_.is_gemma) add_gemma();
     read_text_ends();
     return std::move(config_);
   }
@@ -182,6 +207,26 @@ class ConfigReader {
     return rope;
   }
 
+  // What files leave out is as llama.cpp has it: among others the scale of scores, which the largest of each kind takes
+  // from other sizes.
+  void add_gemma() {
+    const bool is_third = architecture_.name == "gemma3";
+    const int64_t layers_of_largest = is_third ? 62 : 46;
+    config_["norms_hold_scales"] = true;
+    config_["query_pre_attn_scalar"] = config_["num_hidden_layers"] == layers_of_largest
+                                           ? read_.size("embedding_length") / read_.size("attention.head_count")
+                                           : columns_;
+    for (const char* cap : {"attn_logit_softcapping", "final_logit_softcapping"})
+      if (read_.has(cap)) config_[cap] = read_.number_or(cap, 0);
+    config_["sliding_window"] =
+        is_third ? read_.size("attention.sliding_window") : read_.size_or("attention.sliding_window", 4096);
+    if (!is_third) return;
+    config_["sliding_window_pattern"] = read_.size_or("attention.sliding_window_pattern", 6);
+    config_["rope_parameters"] = {
+        {"full_attention", rotary()},
+        {"sliding_attention", {{"rope_theta", read_.number_or("rope.freq_base_swa", 10000)}}}};
+  }
+
   void add_yarn(Json& rope, double factor) const {
     rope["rope_type"] = "yarn";
     rope["factor"] = factor;
@@ -215,6 +260,7 @@ class ConfigReader {
   }
 
   const GgufFile& file_;
+  const GgufArchitecture& architecture_;
   const Json settings_;
   const std::string source_;
   const ModelConfig read_;
@@ -258,7 +304,7 @@ std::vector<int64_t> GgufWeights::row_order(const std::string& name) const {
 }
 
 Tensor GgufWeights::tensor(const std::string& name, const std::vector<int64_t>& shape) {
-  const std::string stored = gguf_name(name);
+  const std::string stored = gguf_name(name, architecture_);
   if (const GgufEntry* entry = file_.find(stored); entry && entry->shape != shape)
     fail("{}: tensor \"{}\" is [{}]; the metadata ask for [{}]", file_.path(), stored, fmt::join(entry->shape, ","),
          fmt::join(shape, ","));

@@ -24,6 +24,8 @@ struct GgufArchitecture {
   const char* model;  // of "architectures" in config.json
   // Rows of queries and keys alternate between the halves of a head, for rotary positions that turn neighbors.
   bool alternates_halves = false;
+  // Norms on both sides of each part, whose weights have the 1 in them that a folder's lack; windows in some layers.
+  bool is_gemma = false;
 };
 
 // Error that names the known ones.

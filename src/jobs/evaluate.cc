@@ -18,12 +18,26 @@ constexpr OptionField<EvaluateOptions> kOwn[] = {
     flag("least-iou", "Agreement of boxes: overlap of those that are the same", &EvaluateOptions::least_iou,
          {.least = 0, .most = 1}),
     flag("neighbours", "Agreement of embeddings: how many are looked at", &EvaluateOptions::neighbours,
-         {.least = 1, .most = int64_t{1} << 20})};
+         {.least = 1, .most = int64_t{1} << 20}),
+    flag("window",
+         "Of a language model: read texts whole, in windows of so many tokens, each with a cache; 0: cut them "
+         "(--max-length)",
+         &EvaluateOptions::window, {.least = 0, .most = int64_t{1} << 30}),
+    flag("stride", "Tokens from one window to the next; 0: as many as a window has", &EvaluateOptions::stride,
+         {.least = 0, .most = int64_t{1} << 30, .only_with = "window"})};
 
 struct Opened {
   std::string name, cut;  // cut: what is to be said of the texts' length
   std::unique_ptr<Evaluation> evaluation;
   std::unique_ptr<Session> session;
+  std::unique_ptr<LongTexts> texts;   // with windows, and
+  std::unique_ptr<DecoderRuns> runs;  // in place of the session
+
+  Compute compute() const { return (runs ? runs->session() : *session).compute(); }
+  Evaluated evaluated(Opened& reference, const QualityOptions& options, const Progress& progress) {
+    return runs ? texts->run(*runs, *reference.runs, options.evaluation.data.seed, progress)
+                : evaluation->run(*session, progress, reference.session.get());
+  }
 };
 
 Opened open(Model model, const EvaluationData& data, const QualityOptions& options) {
@@ -31,8 +45,20 @@ Opened open(Model model, const EvaluationData& data, const QualityOptions& optio
   if (options.evaluation.max_length > 0) cut_texts(model, options.evaluation.max_length);
   if (!data.dataset.texts.empty() || !data.dataset.words.empty()) opened.cut = cut_text(model);
   opened.evaluation = std::make_unique<Evaluation>(model, data, options.evaluation);
+  if (options.windows.given()) {
+    if (options.evaluation.max_length > 0) fail("windows read texts whole; leave out max-length");
+    opened.texts = std::make_unique<LongTexts>(model, data, *opened.evaluation, options.windows);
+    opened.runs = open_runs(model, options.session);
+    opened.cut = "";
+    return opened;
+  }
   opened.session = std::make_unique<Session>(open_session(std::move(model), options.session));
   return opened;
+}
+
+// What a figure of two models is to be read with.
+std::string products_text(const Opened& opened) {
+  return fmt::format("{}: products read activations as {}", opened.name, to_string(opened.compute()));
 }
 
 Agreement agreement_on_data(const Opened& first, const Opened& other, const QualityOptions& options,
@@ -65,7 +91,8 @@ QualityOptions EvaluateOptions::quality() const {
                                       .least_iou = least_iou,
                                       .neighbours = neighbours,
                                       .seed = seed},
-                        .session = session_options()};
+                        .session = session_options(),
+                        .windows = {.window = window, .stride = stride}};
   result.evaluation.data.seed = seed;
   return result;
 }
@@ -81,8 +108,15 @@ QualityComparison compare_quality(std::span<const Model> models, const QualityOp
     Opened opened = open(model, data, options);
     if (opened.evaluation->asks_agreement() && models.size() < 2)
       fail("metric agreement is between models: name the one to agree with first, as in hone evaluate original small");
-    ModelQuality quality{
-        .name = opened.name, .file = facts_of(model), .evaluated = opened.evaluation->run(*opened.session, progress)};
+    const Metric* beside = opened.evaluation->beside_another();
+    if (beside && models.size() < 2)
+      fail("metric {} is between models: name the one to compare with first, as in hone evaluate original small",
+           beside->name());
+    ModelQuality quality{.name = opened.name,
+                         .file = facts_of(model),
+                         .evaluated = opened.evaluated(first ? *first : opened, options, progress)};
+    if (beside) result.notes.push_back(products_text(opened));
+    if (opened.texts) result.notes.push_back(opened.texts->note());
     if (!opened.cut.empty()) result.notes.push_back(fmt::format("{}: {}", opened.name, opened.cut));
     if (first) {
       for (size_t f = 0; f < quality.evaluated.figures.size(); ++f)

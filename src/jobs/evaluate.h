@@ -10,6 +10,7 @@
 #include "jobs/evaluation.h"
 #include "jobs/evaluation_flags.h"
 #include "jobs/file_facts.h"
+#include "jobs/long_texts.h"
 #include "jobs/run_options.h"
 #include "jobs/task.h"
 #include "measure/environment.h"
@@ -28,6 +29,7 @@ struct QualityOptions {
   EvaluationOptions evaluation;
   AgreementOptions agreement;
   SessionOptions session;
+  WindowOptions windows;  // in which texts are read, if at all
 };
 
 // Of several models on the same rows.
@@ -50,6 +52,7 @@ struct EvaluateOptions : EvaluationFlags, RunFlags {
   std::string answers = "by-name";
   double least_score = AgreementOptions().least_score, least_iou = AgreementOptions().least_iou;
   int64_t neighbours = AgreementOptions().neighbours;
+  int64_t window = 0, stride = 0;
 
   QualityOptions quality() const;
   static std::span<const OptionField<EvaluateOptions>> fields();

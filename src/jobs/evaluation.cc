@@ -60,6 +60,7 @@ const char* default_metrics(Judged judged, TargetKind kind) {
       return "mse";
     case TargetKind::partners:
     case TargetKind::groups:
+    case TargetKind::answers:
       break;
   }
   return "retrieval";
@@ -73,7 +74,12 @@ std::vector<std::string> expanded(const std::vector<std::string>& names) {
   return all;
 }
 
-// Each token is right for the place before it; padding is not.
+bool fits(const Metric& metric, Judged way, const Dataset& dataset) {
+  return metric.fits(kind_of(way, dataset)) || (way == Judged::next_tokens && metric.fits(TargetKind::answers));
+}
+
+}  // namespace
+
 RightAnswers next_tokens(const TokenBatch& batch) {
   const int64_t length = batch.ids.dim(1);
   const std::vector<int64_t> tokens = batch.ids.to_integers(), real = batch.attention_mask.to_integers();
@@ -83,8 +89,6 @@ RightAnswers next_tokens(const TokenBatch& batch) {
       right.classes[i] = tokens[i + 1];
   return right;
 }
-
-}  // namespace
 
 size_t choose_output(const std::string& model, const std::vector<std::string>& names,
                      const std::vector<Tensor>& outputs, const std::string& name, Judged judged, TargetKind kind) {
@@ -120,8 +124,10 @@ size_t choose_output(const std::string& model, const std::vector<std::string>& n
 
 class Evaluation::Run {
  public:
-  Run(const Evaluation& evaluation, Session& session)
-      : e_(evaluation), session_(session), judge_(e_.judged_, e_.metrics_) {
+  Run(const Evaluation& evaluation, Session& session, Session* reference)
+      : e_(evaluation), session_(session), reference_(reference), judge_(e_.judged_, e_.metrics_) {
+    if (const Metric* metric = e_.beside_another(); metric && !reference)
+      fail("metric {} is of a model beside another, which there is not here", metric->name());
     if (e_.commands_.empty()) return;
     folder_.emplace();
     path_ = folder_->path() + "/answers.jsonl";
@@ -188,7 +194,22 @@ class Evaluation::Run {
     std::vector<float> second;
     if (is_of_pairs(e_.judged_)) second = answers(e_.inputs(batch, true), samples)[*output_].to_floats();
     const int64_t width = output.shape().size() == 1 ? 1 : output.shape().back();
-    judge_.add(e_.right(batch), samples, width, output.to_floats(), second);
+    RightAnswers right = e_.right(batch);
+    if (e_.beside_another()) right.values = reference_scores(inputs, output);
+    judge_.add(right, samples, width, output.to_floats(), second);
+  }
+
+  std::vector<float> reference_scores(const NamedTensors& inputs, const Tensor& output) {
+    if (reference_ == &session_) return output.to_floats();
+    const std::string& name = session_.output_names()[*output_];
+    const std::vector<std::string> names = reference_->output_names();
+    const auto found = std::ranges::find(names, name);
+    if (found == names.end()) fail("{}: the model beside it has no output \"{}\"", e_.model_, name);
+    const Tensor other = first_rows(reference_->run(inputs)[static_cast<size_t>(found - names.begin())], output.dim(0));
+    if (other.shape() != output.shape())
+      fail("{}: output \"{}\" is {}, and {} of the model beside it: they are not of one vocabulary", e_.model_, name,
+           to_string(output.type()), to_string(other.type()));
+    return other.to_floats();
   }
 
   void require_fit(const Tensor& output, int64_t samples, const NamedTensors& inputs) const {
@@ -237,6 +258,7 @@ class Evaluation::Run {
 
   const Evaluation& e_;
   Session& session_;
+  Session* reference_;
   Judge judge_;
   std::optional<size_t> output_;
   std::optional<ScratchFolder> folder_;
@@ -280,12 +302,12 @@ void Evaluation::choose_metrics() {
     return;
   }
   for (Judged way : ways)
-    if (std::ranges::all_of(metrics_, [&](const Metric& m) { return m.fits(kind_of(way, data_.dataset)); })) {
+    if (std::ranges::all_of(metrics_, [&](const Metric& m) { return fits(m, way, data_.dataset); })) {
       judged_ = way;
       return;
     }
   for (const Metric& metric : metrics_)
-    if (std::ranges::none_of(ways, [&](Judged way) { return metric.fits(kind_of(way, data_.dataset)); }))
+    if (std::ranges::none_of(ways, [&](Judged way) { return fits(metric, way, data_.dataset); }))
       fail("{}: metric {} ({}) does not fit the data, which is judged by {}: {} would", data_.dataset.path,
            metric.name(), metric.def->doc, to_string(kind_of(ways[0], data_.dataset)),
            default_metrics(ways[0], kind_of(ways[0], data_.dataset)));
@@ -323,8 +345,13 @@ RightAnswers Evaluation::right(int64_t batch) const {
   return masked_ ? RightAnswers{.classes = masked_->right(tokens.ids, rows(batch))} : next_tokens(tokens);
 }
 
-Evaluated Evaluation::run(Session& session, const Progress& progress) const {
-  Run run(*this, session);
+const Metric* Evaluation::beside_another() const {
+  const auto found = std::ranges::find_if(metrics_, [](const Metric& m) { return m.fits(TargetKind::answers); });
+  return found == metrics_.end() ? nullptr : &*found;
+}
+
+Evaluated Evaluation::run(Session& session, const Progress& progress, Session* reference) const {
+  Run run(*this, session, reference);
   for (int64_t batch = 0; batch < batches(); ++batch) {
     tell(progress, fmt::format("{}: rows {} of {}", model_, batch * batch_ + 1, data_.rows.size()));
     run.add(batch);

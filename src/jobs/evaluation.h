@@ -61,8 +61,9 @@ class Evaluation {
   // Throws Error for metrics that don't fit the data. `data` must outlive this, `model` need not.
   Evaluation(const Model& model, const EvaluationData& data, const EvaluationOptions& options);
 
-  // Throws Error where the model's outputs don't fit the data.
-  Evaluated run(Session& session, const Progress& progress = {}) const;
+  // Metrics of two models are of this one beside `reference`, which may be the same. Throws Error where the model's
+  // outputs don't fit the data, or the reference's them, and for such a metric without one.
+  Evaluated run(Session& session, const Progress& progress = {}, Session* reference = nullptr) const;
 
   // For whoever runs the model themselves.
   int64_t batches() const;
@@ -73,6 +74,7 @@ class Evaluation {
   const std::vector<Metric>& metrics() const { return metrics_; }
   bool takes_programs() const { return !commands_.empty(); }
   bool asks_agreement() const { return asks_agreement_; }  // which takes two models: evaluate.h
+  const Metric* beside_another() const;                    // a metric of two models; null: there is none
   const ClassNumbers& classes() const { return classes_; }
   Judged judged() const { return judged_; }
   TargetKind kind() const;
@@ -94,6 +96,9 @@ class Evaluation {
   bool asks_agreement_ = false;
   Judged judged_ = Judged::rows;
 };
+
+// Each token is right for the place before it; padding is not.
+RightAnswers next_tokens(const TokenBatch& batch);
 
 // The rows as samples of calibration, with what is right for them. Of several metrics, of a program's and of agreement,
 // which nothing can be chosen by: Error. None where the data have no labels and no metric is named.

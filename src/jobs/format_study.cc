@@ -7,6 +7,7 @@
 
 #include "jobs/finite_weights.h"
 #include "jobs/text_inputs.h"
+#include "models/decoder.h"
 
 namespace hone {
 
@@ -30,6 +31,14 @@ Metric only_metric(const EvaluationOptions& judged) {
   return parse_metric(judged.metrics[0]);
 }
 
+// Of texts for a decoder.
+CalibrationData by_next_tokens(CalibrationData data) {
+  data.judged = Judged::next_tokens;
+  for (const NamedTensors& batch : data.batches)
+    data.right.push_back(next_tokens({batch.at("input_ids"), batch.at("attention_mask")}));
+  return data;
+}
+
 // An array file or a list of texts, with classes where it has them.
 CalibrationData read_file(const Model& model, const Calibration& from, const EvaluationOptions& judged) {
   require_plain(judged, from.file);
@@ -38,9 +47,11 @@ CalibrationData read_file(const Model& model, const Calibration& from, const Eva
   if (!judged.metrics.empty()) data.metric = only_metric(judged);
   else if (!data.right.empty()) data.metric = parse_metric("accuracy");
   if (!data.metric) return data;
+  if (data.right.empty() && is_decoder(model.graph)) data = by_next_tokens(std::move(data));
   if (data.right.empty()) fail("{}: has no labels to judge by {}", from.file, data.metric->name());
   if (data.metric->fits(TargetKind::groups)) data.judged = Judged::groups;
-  else if (!data.metric->fits(TargetKind::classes))
+  else if (!data.metric->fits(TargetKind::classes) &&
+           !(data.judged == Judged::next_tokens && data.metric->fits(TargetKind::answers)))
     fail("{}: metric {} does not fit labels that are classes: {}", from.file, data.metric->name(),
          data.metric->def->doc);
   return data;

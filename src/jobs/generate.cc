@@ -1,13 +1,10 @@
 #include "jobs/generate.h"
 
-#include <ctime>
 #include <optional>
 #include <utility>
 
 #include "base/error.h"
-#include "generate/chat_template.h"
-#include "io/tokenizer_files.h"
-#include "jobs/text_inputs.h"
+#include "jobs/open_generator.h"
 
 namespace hone {
 namespace {
@@ -34,68 +31,29 @@ constexpr OptionField<GenerateOptions> kOwn[] = {
     flag("kv-cache", "How keys and values are kept: f32, bf16, or a format with scales for each row, e.g. int8.g64",
          &GenerateOptions::kv_cache, {.value = "FORMAT"})};
 
-// Refused before anything is made ready.
-DecoderFacts facts_of(const Model& model) {
-  if (!is_decoder(model.graph))
-    fail(
-        "{}: is no language model that goes on with texts: it has no causal attention from input_ids and "
-        "attention_mask to logits of each token; hone info {} shows what it takes and gives",
-        model.path, model.path);
-  if (!has_tokenizer(model.files))
-    fail("{}: has no tokenizer ({}), so that it reads and writes no text", model.path, kTokenizerSetNames);
-  return decoder_facts(model.graph);
-}
-
-TextGenerator generator_of(const Model& model, const DecoderFacts& facts, const GenerateOptions& options) {
-  Tokenizer tokenizer = tokenizer_of(model);
-  try {
-    return TextGenerator(with_cache(model.graph, {.type = options.kv_cache}), facts, std::move(tokenizer),
-                         options.session_options(), {.sequences = options.sequences, .context = options.context});
-  } catch (const Error& error) {
-    fail("{}: {}", model.path, error.what());
-  }
-}
-
-std::optional<ChatTemplate> template_of(const DecoderFacts& facts, const std::string& path, bool chat) {
-  if (!chat) return std::nullopt;
-  if (facts.chat_template.empty())
-    fail("{}: the model has no chat template; without --chat the text is given to it as it is", path);
-  return ChatTemplate(facts.chat_template, path);
-}
-
-// The text of a token that templates write themselves.
-std::string text_of(const Tokenizer& tokenizer, std::optional<int64_t> id) {
-  if (!id) return "";
-  return tokenizer.decode({{*id}}, false);
-}
-
 }  // namespace
 
 std::span<const OptionField<GenerateOptions>> GenerateOptions::fields() {
-  static const auto all =
-      joined_fields<GenerateOptions>(kOwn, RunFlags::fields(), RunFlags::trust_fields(), RunFlags::compute_fields());
+  static const auto all = joined_fields<GenerateOptions>(kOwn, RunFlags::fields(), RunFlags::compute_fields());
   return all;
 }
 
 struct Answers::Parts {
-  Parts(Model model, const GenerateOptions& given)
+  Parts(const Model& model, const GenerateOptions& given)
       : options(given),
         name(model.name),
-        facts(facts_of(model)),
-        chat(template_of(facts, model.path, given.chat)),
-        generator(generator_of(model, facts, given)) {}
+        generator(open_generator(model, {.kv_cache = given.kv_cache,
+                                         .generator = {.sequences = given.sequences, .context = given.context},
+                                         .session = given.session_options()})) {
+    if (given.chat) chat.emplace(chat_template_of(generator.facts(), model.path));
+  }
 
-  // Ids of a prompt. A template writes the model's own tokens itself, so none are put around what it gives.
   std::vector<int64_t> ids(const std::string& prompt) const {
-    const Tokenizer& tokenizer = generator.tokenizer();
-    if (!chat) return tokenizer.encode_text(prompt, EncodeOptions{}).ids;
+    if (!chat) return generator.tokenizer().encode_text(prompt, EncodeOptions{}).ids;
     std::vector<ChatMessage> messages;
     if (!options.system.empty()) messages.push_back({"system", options.system});
     messages.push_back({"user", prompt});
-    const ChatTemplate::Names names{.begin = text_of(tokenizer, facts.begin),
-                                    .end = facts.end.empty() ? "" : text_of(tokenizer, facts.end.front()),
-                                    .now = std::time(nullptr)};
-    return tokenizer.encode_text(chat->render(messages, names), EncodeOptions{.own_tokens = false}).ids;
+    return chat_ids(*chat, messages, generator);
   }
 
   TextRequest request(const std::string& prompt) const {
@@ -118,13 +76,12 @@ struct Answers::Parts {
 
   const GenerateOptions options;
   const std::string name;
-  const DecoderFacts facts;
-  const std::optional<ChatTemplate> chat;
   TextGenerator generator;
+  std::optional<ChatTemplate> chat;
 };
 
-Answers::Answers(Model model, const GenerateOptions& options)
-    : parts_(std::make_unique<Parts>(std::move(model), options)) {}
+Answers::Answers(const Model& model, const GenerateOptions& options)
+    : parts_(std::make_unique<Parts>(model, options)) {}
 Answers::~Answers() = default;
 Answers::Answers(Answers&&) noexcept = default;
 
@@ -144,10 +101,10 @@ GenerateResult Answers::answer(std::span<const std::string> prompts, const OnTok
   return result;
 }
 
-GenerateResult generate(Model model, std::span<const std::string> prompts, const GenerateOptions& options,
+GenerateResult generate(const Model& model, std::span<const std::string> prompts, const GenerateOptions& options,
                         const OnToken& on_token, const TaskContext& context) {
   context.tell("opening");
-  return Answers(std::move(model), options).answer(prompts, on_token, context);
+  return Answers(model, options).answer(prompts, on_token, context);
 }
 
 }  // namespace hone

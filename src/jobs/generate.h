@@ -33,7 +33,7 @@ struct GenerateResult {
 class Answers {
  public:
   // Throws Error for a model that is no decoder, has no tokenizer, or with --chat no template.
-  Answers(Model model, const GenerateOptions& options);
+  Answers(const Model& model, const GenerateOptions& options);
   ~Answers();
   Answers(Answers&&) noexcept;
 
@@ -46,7 +46,7 @@ class Answers {
   std::unique_ptr<Parts> parts_;
 };
 
-GenerateResult generate(Model model, std::span<const std::string> prompts, const GenerateOptions& options,
+GenerateResult generate(const Model& model, std::span<const std::string> prompts, const GenerateOptions& options,
                         const OnToken& on_token = {}, const TaskContext& context = {});
 
 }  // namespace hone

@@ -10,6 +10,7 @@
 #include "jobs/default_inputs.h"
 #include "jobs/image_inputs.h"
 #include "jobs/text_inputs.h"
+#include "models/decoder.h"
 
 namespace hone {
 namespace {
@@ -57,6 +58,8 @@ void RowInputs::prepare_texts(const Model& model, const Dataset& dataset, bool a
       options.pad_to_multiple = *length, most = most > 0 ? std::min(most, *length) : *length;
   }
   const Tokenizer tokenizer = tokenizer_of(model);
+  TokenizerSpec padding = tokenizer.spec();
+  if (!padding.pad_id && is_decoder(model.graph)) padding.pad_id = 0;  // masked: any id gives the same result
   const bool prompted = !prompt_of(model).empty();
   if (!apart) note_lacking_types(model, dataset);
   std::vector<int64_t> all(static_cast<size_t>(dataset.rows));
@@ -72,7 +75,7 @@ void RowInputs::prepare_texts(const Model& model, const Dataset& dataset, bool a
     if (prompted) side.texts = with_prompt(apart ? *std::move(side.texts) : dataset, model);
     const Dataset& texts = side.texts ? *side.texts : dataset;
     side.tokens.emplace(texts, tokenizer, most);
-    side.batches.emplace(texts, all, options, &*side.tokens, &tokenizer.spec());
+    side.batches.emplace(texts, all, options, &*side.tokens, &padding);
   }
 }
 

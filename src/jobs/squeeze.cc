@@ -61,8 +61,8 @@ std::optional<std::string> held_to_drop(const SqueezeModelOptions& options, cons
     fail("a drop of at most {}: of which metric? Give --metric", to_string(*options.max_drop));
   context.tell("what the result loses");
   Session result(quantized, options.session);
-  const Figure before = evaluation.run(original, context.progress).figures[0],
-               after = evaluation.run(result, context.progress).figures[0];
+  const Figure before = evaluation.run(original, context.progress, &original).figures[0],
+               after = evaluation.run(result, context.progress, &original).figures[0];
   const Difference difference = difference_of(before, after, options.evaluation.data.seed);
   const double lost = before.larger_is_better() ? -difference.value : difference.value;
   const std::string text = fmt::format("{} is {}, of the original {} ({})", before.title,

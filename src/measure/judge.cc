@@ -10,7 +10,11 @@ Judge::Judge(Judged judged, std::span<const Metric> metrics) : judged_(judged) {
 }
 
 void Judge::count(const Answers& answers) {
-  for (MetricSamples& samples : samples_) samples.add(answers);
+  for (MetricSamples& samples : samples_) {
+    Answers fitting = answers;
+    if (samples.metric().fits(TargetKind::answers)) fitting.kind = TargetKind::answers;
+    samples.add(fitting);
+  }
   if (answers.kind == TargetKind::classes && (judged_ == Judged::rows || judged_ == Judged::words))
     confusion_.add(answers);
 }

@@ -32,7 +32,8 @@ void append(std::vector<T>& all, std::span<const T> more) {
 }  // namespace
 
 const char* to_string(TargetKind kind) {
-  constexpr const char* kNames[] = {"classes", "labels (several may hold)", "numbers", "pairs", "groups"};
+  constexpr const char* kNames[] = {"classes", "labels (several may hold)", "numbers", "pairs",
+                                    "groups",  "another model's answers"};
   return kNames[static_cast<int>(kind)];
 }
 
@@ -43,7 +44,8 @@ void check(const Answers& a) {
   if (rows == 0 || rows % a.samples != 0)
     fail("{} rows of {} are not equally many for each of {} samples", rows, a.width, a.samples);
   const bool by_number = a.kind == TargetKind::classes || a.kind == TargetKind::groups;
-  if (by_number && std::ssize(a.classes) != rows) fail("{} classes for {} rows of scores", a.classes.size(), rows);
+  if ((by_number || a.kind == TargetKind::answers) && std::ssize(a.classes) != rows)
+    fail("{} classes for {} rows of scores", a.classes.size(), rows);
   if (!by_number && a.values.size() != a.scores.size())
     fail("the data have {} values for each sample, the model gives {}",
          static_cast<int64_t>(a.values.size()) / a.samples, static_cast<int64_t>(a.scores.size()) / a.samples);

@@ -21,6 +21,7 @@ enum class TargetKind : uint8_t {
   numbers,   // the row itself; NaN in `values` where it is not known
   partners,  // the embedding, of all samples' partners, that the row is nearest to; `values` are those
   groups,    // the other rows with the same number in `classes` are the nearest ones
+  answers,   // another model's scores, in `values`; `classes` say which rows count
 };
 const char* to_string(TargetKind kind);
 
@@ -42,7 +43,7 @@ struct Answers {
   }
 };
 
-// What is right for some samples, kept.
+// What is right for some samples, kept. Beside classes, values are another model's scores: for metrics of those.
 struct RightAnswers {
   TargetKind kind = TargetKind::classes;
   std::vector<int64_t> classes;
@@ -109,6 +110,7 @@ class MetricSamples {
   // Throws Error when the metric is of other targets, the width is not that of the batches before, or check() does.
   void add(const Answers& answers);
   Evidence finish();  // Error when nothing counts
+  const Metric& metric() const { return metric_; }
 
  private:
   Metric metric_;

@@ -37,7 +37,8 @@ constexpr Setting kShared[] = {{"vocab_size"},
                                {"sliding_window"},
                                {"layer_types"},
                                {"final_logit_softcapping"},
-                               {"cache_implementation"}};
+                               {"cache_implementation"},
+                               {"norms_hold_scales"}};                                // of GGUF files
 constexpr Setting kGemma2[] = {{"attn_logit_softcapping"}, {"sliding_window_size"}};  // the latter is never read
 constexpr Setting kGemma3[] = {{"rope_local_base_freq"}, {"sliding_window_pattern"}, {"_sliding_window_pattern"}};
 
@@ -114,10 +115,11 @@ class GemmaBuilder {
     return ops::mul(graph_, {words, graph_.add_constant("", factor.converted(DType::f32))}, "embedded");
   }
 
-  // Files hold what is added to 1.
+  // Folders hold what is added to 1.
   ValueId norm(ValueId x, const std::string& name, int64_t columns, const std::string& result = "") {
-    const ValueId offset = builder_.as_f32(builder_.weight(name + ".weight", {columns}));
-    const ValueId scale = ops::add(graph_, {offset, graph_.add_scalar(1.0f)});
+    const ValueId stored = builder_.as_f32(builder_.weight(name + ".weight", {columns}));
+    const bool is_whole = config_.flag("norms_hold_scales");
+    const ValueId scale = is_whole ? stored : ops::add(graph_, {stored, graph_.add_scalar(1.0f)});
     return ops::rms_norm(graph_, {.x = x, .weight = scale, .epsilon = epsilon_}, result);
   }
 

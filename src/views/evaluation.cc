@@ -66,6 +66,44 @@ Table evaluation_table(const QualityComparison& comparison) {
   return table;
 }
 
+Evidence at_places(const Evidence& all, double first, double end) {
+  Evidence chosen{.kind = all.kind, .samples = all.samples, .width = all.width};
+  for (const Evidence::Row& row : all.rows)
+    if (row.c >= first && row.c < end) chosen.rows.push_back(row);
+  chosen.counted = std::ssize(chosen.rows);
+  return chosen;
+}
+
+bool is_beside_another(const Figure& figure) { return figure.metric && figure.metric->fits(TargetKind::answers); }
+
+// How far models are from the first one, by how many tokens stand before: 1, 2-3, 4-7, …
+Table place_table(const QualityComparison& comparison) {
+  Table table{.key = "by_place",
+              .title = "By the number of tokens before",
+              .columns = {{"before", "tokens before"}, {"tokens", "tokens", "", {NumberFormat::integer, 0}}},
+              .note = "Intervals as above."};
+  std::vector<const Figure*> figures;
+  for (size_t m = 1; m < comparison.models.size(); ++m)
+    for (const Figure& figure : comparison.models[m].evaluated.figures)
+      if (is_beside_another(figure)) {
+        const std::string suffix = m == 1 ? "" : fmt::format("_{}", m);
+        table.columns.push_back({figure.name + suffix, fmt::format("{}, {}", figure.title, comparison.models[m].name),
+                                 "", style_of(figure)});
+        figures.push_back(&figure);
+      }
+  for (double first = 0; !figures.empty(); first = 2 * first + 1) {
+    std::vector<Cell> row{fmt::format("{:.0f}{}", first + 1, first > 0 ? fmt::format("-{:.0f}", 2 * first + 1) : "")};
+    for (const Figure* figure : figures) {
+      const Evidence evidence = at_places(figure->evidence, first, 2 * first + 1);
+      if (evidence.counted == 0) return table;
+      if (row.size() == 1) row.push_back(number(static_cast<double>(evidence.counted)));
+      row.push_back(cell_of(estimate(*figure->metric, evidence)));
+    }
+    table.rows.push_back(std::move(row));
+  }
+  return table;
+}
+
 std::string class_name(const std::vector<std::string>& names, int64_t c) {
   return c < std::ssize(names) ? names[static_cast<size_t>(c)] : std::to_string(c);
 }
@@ -122,6 +160,8 @@ std::vector<std::string> findings_of(const QualityComparison& comparison) {
 std::vector<Block> tables_of(const QualityComparison& comparison) {
   std::vector<Block> blocks;
   if (!comparison.models[0].evaluated.figures.empty()) blocks.push_back(evaluation_table(comparison));
+  if (std::ranges::any_of(comparison.models[0].evaluated.figures, is_beside_another))
+    blocks.push_back(place_table(comparison));
   for (size_t m = 0; m < comparison.models.size(); ++m) {
     const ModelQuality& model = comparison.models[m];
     const std::string suffix = m == 0 ? "" : fmt::format("_{}", m);

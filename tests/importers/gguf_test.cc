@@ -1,8 +1,8 @@
 // A decoder in a GGUF file is the one that its family builds of the same weights in a folder.
 #include <gmock/gmock.h>
 
+#include "importers/gguf_decoder.h"
 #include "importers/importer.h"
-#include "io/gguf/gguf_file.h"
 #include "models/decoder.h"
 #include "ops/evaluate.h"
 #include "tests/importers/tiny_gguf.h"
@@ -55,6 +55,32 @@ TEST_F(GgufDecoder, IsTheFoldersOfEachArchitecture) {
   expect_same({.config = {{"attention_bias", true}, {"mlp_bias", true}}});
 }
 
+TEST_F(GgufDecoder, GemmasNormsWindowsAndCapsAreTheFiles) {
+  expect_same({.architecture = "gemma2",
+               .config = {{"norms_hold_scales", true},
+                          {"query_pre_attn_scalar", 8},
+                          {"sliding_window", 3},
+                          {"attn_logit_softcapping", 2.0},
+                          {"final_logit_softcapping", 3.0}},
+               .settings = {{"gemma2.attention.sliding_window", uint32_t{3}},
+                            {"gemma2.attn_logit_softcapping", 2.f},
+                            {"gemma2.final_logit_softcapping", 3.f}}});
+  const Json global{{"rope_type", "linear"}, {"factor", 8.0}, {"rope_theta", 500.0}}, local{{"rope_theta", 100.0}};
+  expect_same({.architecture = "gemma3",
+               .config = {{"norms_hold_scales", true},
+                          {"query_pre_attn_scalar", 8},
+                          {"sliding_window", 3},
+                          {"sliding_window_pattern", 2},
+                          {"rope_parameters", {{"full_attention", global}, {"sliding_attention", local}}}},
+               .settings = {{"gemma3.attention.sliding_window", uint32_t{3}},
+                            {"gemma3.attention.sliding_window_pattern", uint32_t{2}},
+                            {"gemma3.rope.freq_base", 500.f},
+                            {"gemma3.rope.freq_base_swa", 100.f},
+                            {"gemma3.rope.scaling.type", "linear"},
+                            {"gemma3.rope.scaling.factor", 8.f}}});
+  EXPECT_THAT(error(TinyDecoder{.architecture = "gemma3"}), HasSubstr("attention.sliding_window"));
+}
+
 TEST_F(GgufDecoder, KeepsWeightsInTheirFormats) {
   for (const char* format : {"bf16", "int4.g32.s=fp16", "uint4.g32.s=fp16.m=fp16", "int5.g32.s=fp16",
                              "uint5.g32.s=fp16.m=fp16", "int8.g32.s=fp16", "iq4_nl.s=fp16", "mxfp4"}) {
@@ -63,13 +89,22 @@ TEST_F(GgufDecoder, KeepsWeightsInTheirFormats) {
   }
   for (const char* format : {"uint4.g32.s=u6.m=u6", "int6.g16.s=i8", "iq4_nl.s=i6"}) {
     SCOPED_TRACE(format);
-    const std::string path = folder_ / "k.gguf";
-    const Tensor plain = random_weights(5)("x.weight", {16, 256}), moved = TinyDecoder::alternating(plain);
-    const NamedTensor given{"blk.0.attn_q.weight", Packer().pack(parse_format(format), moved)};
-    write_gguf(path, {&given, 1}, {{"general.architecture", "llama"}});
-    const std::vector<int64_t> order{0, 2, 4, 6, 1, 3, 5, 7, 8, 10, 12, 14, 9, 11, 13, 15};
-    EXPECT_TRUE(GgufFile(path).tensor(given.name, order).same_bits(Packer().pack(parse_format(format), plain)));
+    expect_same({.hidden = 256, .layers = 1, .format = format});
   }
+}
+
+// Blocks of Q3_K take as many bytes as those of IQ3_S, so that one name for the other makes a file of it.
+TEST_F(GgufDecoder, CodebooksBecomeAWiderFormatAndTheGraphSaysSo) {
+  const TinyDecoder decoder{.hidden = 256, .layers = 1, .format = "int3.g16.s=i6"};
+  std::string bytes = content_of(decoder.write(folder_ / "m.gguf"));
+  const std::string name = "blk.0.ffn_down.weight";
+  const size_t type = bytes.find(name) + name.size() + 4 + 2 * 8;  // behind the number of dimensions and both of them
+  ASSERT_EQ(bytes[type], 11);
+  bytes[type] = 21;
+  const Model model = import_model(folder_.put("m.gguf", bytes));
+  const ValueId weight = model.graph.find_constant("model.layers.0.mlp.down_proj.weight");
+  EXPECT_EQ(to_string(*model.graph.constant(weight)->format()), "int5.g32");
+  EXPECT_EQ(model.graph.metadata.at(kWidened), "1 IQ3_S as int5.g32, 6 bits a weight for 3.44");
 }
 
 TEST_F(GgufDecoder, ReadsHowRotaryPositionsReachFurther) {
@@ -171,7 +206,8 @@ TEST_F(GgufDecoder, TensorsThatNobodyReadsAreRefusedByName) {
 TEST_F(GgufDecoder, UnknownArchitecturesAreToldTheKnownOnes) {
   write_gguf(folder_ / "m.gguf", {}, {{"general.architecture", "lama"}});
   EXPECT_THAT(error_of([&] { import_model(folder_ / "m.gguf"); }),
-              AllOf(HasSubstr("architecture \"lama\" is not known"), HasSubstr("llama, qwen2, qwen3, smollm3")));
+              AllOf(HasSubstr("architecture \"lama\" is not known"),
+                    HasSubstr("llama, qwen2, qwen3, smollm3, gemma2, gemma3")));
   write_gguf(folder_ / "n.gguf", {}, {{"general.architecture", "llama"}});
   EXPECT_THAT(error_of([&] { import_model(folder_ / "n.gguf"); }), HasSubstr("\"block_count\""));
 }

@@ -15,34 +15,34 @@ namespace hone::test {
 
 struct TinyDecoder {
   std::string architecture = "llama";
-  int64_t hidden = 32;
-  std::string format = "fp32";  // of matrices
+  int64_t hidden = 32, layers = 4;
+  std::string format = "fp32";  // of matrices; of those with rows of whole blocks of 256 where hidden is that
   Json config = {};             // further keys
   GgufSettings settings = {};   // likewise
   std::vector<NamedTensor> tensors = {};
 
   Json whole_config() const {
-    const std::map<std::string, const char*> models{{"llama", "LlamaForCausalLM"},
-                                                    {"qwen2", "Qwen2ForCausalLM"},
-                                                    {"qwen3", "Qwen3ForCausalLM"},
-                                                    {"smollm3", "SmolLM3ForCausalLM"}};
+    const std::map<std::string, const char*> models{{"llama", "LlamaForCausalLM"},   {"qwen2", "Qwen2ForCausalLM"},
+                                                    {"qwen3", "Qwen3ForCausalLM"},   {"smollm3", "SmolLM3ForCausalLM"},
+                                                    {"gemma2", "Gemma2ForCausalLM"}, {"gemma3", "Gemma3ForCausalLM"}};
     Json whole{{"architectures", {models.at(architecture)}},
                {"vocab_size", 24},
                {"hidden_size", hidden},
-               {"num_hidden_layers", 4},
+               {"num_hidden_layers", layers},
                {"num_attention_heads", 4},
                {"num_key_value_heads", 2},
                {"head_dim", 8},
                {"intermediate_size", 2 * hidden},
                {"max_position_embeddings", 16},
                {"rms_norm_eps", 0x1p-17},
+               {"rope_theta", 10000.0},
                {"tie_word_embeddings", false}};
     whole.update(config.is_null() ? Json::object() : config);
     return whole;
   }
 
   Tensor stored(const Tensor& plain) const {
-    if (plain.shape().size() < 2 || format == "fp32") return plain;
+    if (plain.shape().size() < 2 || format == "fp32" || (hidden == 256 && plain.dim(1) % 256 != 0)) return plain;
     if (format == "bf16") return plain.converted(DType::bf16);
     return Packer().pack(parse_format(format), plain);
   }
@@ -63,7 +63,7 @@ struct TinyDecoder {
   GgufSettings whole_settings() const {
     const auto size = static_cast<uint32_t>(hidden);
     const std::string a = architecture + ".";
-    GgufSettings whole{{"general.architecture", architecture},       {a + "block_count", uint32_t{4}},
+    GgufSettings whole{{"general.architecture", architecture},       {a + "block_count", static_cast<uint32_t>(layers)},
                        {a + "context_length", uint32_t{16}},         {a + "embedding_length", size},
                        {a + "feed_forward_length", 2 * size},        {a + "attention.head_count", uint32_t{4}},
                        {a + "attention.head_count_kv", uint32_t{2}}, {a + "attention.key_length", uint32_t{8}},
@@ -108,23 +108,28 @@ struct TinyDecoder {
     return moved;
   }
 
-  static std::string gguf_name(std::string name) {
-    constexpr std::pair<const char*, const char*> kNames[] = {{"model.layers.", "blk."},
-                                                              {"input_layernorm", "attn_norm"},
-                                                              {"post_attention_layernorm", "ffn_norm"},
-                                                              {"self_attn.q_proj", "attn_q"},
-                                                              {"self_attn.k_proj", "attn_k"},
-                                                              {"self_attn.v_proj", "attn_v"},
-                                                              {"self_attn.o_proj", "attn_output"},
-                                                              {"self_attn.q_norm", "attn_q_norm"},
-                                                              {"self_attn.k_norm", "attn_k_norm"},
-                                                              {"mlp.gate_proj", "ffn_gate"},
-                                                              {"mlp.up_proj", "ffn_up"},
-                                                              {"mlp.down_proj", "ffn_down"},
-                                                              {"model.embed_tokens", "token_embd"},
-                                                              {"model.norm", "output_norm"},
-                                                              {"lm_head", "output"}};
-    for (const auto& [folder, gguf] : kNames)
+  bool is_gemma() const { return architecture.starts_with("gemma"); }
+
+  std::string gguf_name(std::string name) const {
+    const std::pair<const char*, const char*> names[] = {
+        {"model.layers.", "blk."},
+        {"input_layernorm", "attn_norm"},
+        {"post_attention_layernorm", is_gemma() ? "post_attention_norm" : "ffn_norm"},
+        {"pre_feedforward_layernorm", "ffn_norm"},
+        {"post_feedforward_layernorm", "post_ffw_norm"},
+        {"self_attn.q_proj", "attn_q"},
+        {"self_attn.k_proj", "attn_k"},
+        {"self_attn.v_proj", "attn_v"},
+        {"self_attn.o_proj", "attn_output"},
+        {"self_attn.q_norm", "attn_q_norm"},
+        {"self_attn.k_norm", "attn_k_norm"},
+        {"mlp.gate_proj", "ffn_gate"},
+        {"mlp.up_proj", "ffn_up"},
+        {"mlp.down_proj", "ffn_down"},
+        {"model.embed_tokens", "token_embd"},
+        {"model.norm", "output_norm"},
+        {"lm_head", "output"}};
+    for (const auto& [folder, gguf] : names)
       if (const size_t at = name.find(folder); at != std::string::npos)
         name.replace(at, std::string_view(folder).size(), gguf);
     return name;

@@ -113,7 +113,7 @@ TEST_F(Generate, ModelsThatCantAnswerAreRefusedWithTheReason) {
   GenerateOptions chat = options();
   chat.chat = true;
   EXPECT_THAT(error_of([&] { answers(model_of({}), {"f"}, chat); }),
-              HasSubstr("letters.safetensors: the model has no chat template; without --chat"));
+              HasSubstr("letters.safetensors: the model has no chat template"));
   EXPECT_THAT(error_of([&] { answers(model_of({.chat_template = "{% include 'x' %}"}), {"f"}, chat); }),
               HasSubstr("include"));
   EXPECT_THAT(error_of([&] { answers(model_of({.end = "20"}), {"f"}, options()); }),

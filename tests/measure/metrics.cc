@@ -68,6 +68,26 @@ TEST(Metrics, RowsOfAnIgnoredClassDoNotCount) {
             "metric accuracy: none of the 1 samples counts");
 }
 
+// Of (1/4, 3/4) beside (1/2, 1/2): ln(1/2) / 4 + 3 ln(3/2) / 4. The row between does not count.
+TEST(Metrics, DivergenceIsOfWhatTheOtherModelGives) {
+  const float three = std::log(3.0f);
+  const GivenAnswers a{.kind = TargetKind::answers,
+                       .samples = 1,
+                       .width = 2,
+                       .scores = {1, 1, 7, 0, 5, 4},
+                       .classes = {0, kIgnored, 1},
+                       .values = {0, three, 0, 7, 1, 0}};
+  EXPECT_NEAR(value_of("kl", a), (std::log(0.5) / 4 + 3 * std::log(1.5) / 4) / 2, 1e-7);
+  EXPECT_EQ(value_of("same_token", a), 0.5);
+  const Evidence evidence = evidence_of("kl", a);
+  ASSERT_EQ(evidence.rows.size(), 2u);
+  EXPECT_EQ(evidence.rows[1].c, 1);
+  EXPECT_EQ(evidence.counted, 2);
+  GivenAnswers short_of_one = a;
+  short_of_one.classes.pop_back();
+  EXPECT_NE(error_of([&] { evidence_of("kl", short_of_one); }), "");
+}
+
 // np.exp(log_loss(right, softmax(scores))) of scikit-learn.
 TEST(Metrics, PerplexityIsThatOfTheSoftmax) {
   const GivenAnswers a{
@@ -213,8 +233,8 @@ TEST(Metrics, NamesAreParsed) {
   EXPECT_EQ(parse_metric("accuracy@1").name(), "accuracy");
   EXPECT_EQ(parse_metric("recall").name(), "recall");
   EXPECT_EQ(error_of([] { parse_metric("acuracy"); }),
-            "there is no metric \"acuracy\"; there are accuracy, cross_entropy, f1, f1_macro, f1_micro, mae, mcc, mrr, "
-            "mse, pearson, perplexity, recall, spearman. Did you mean accuracy?");
+            "there is no metric \"acuracy\"; there are accuracy, cross_entropy, f1, f1_macro, f1_micro, kl, mae, mcc, "
+            "mrr, mse, pearson, perplexity, recall, same_token, spearman. Did you mean accuracy?");
   EXPECT_EQ(error_of([] { parse_metric("f1@3"); }), "metric f1@3: no number belongs after f1");
   for (const char* bad : {"accuracy@", "accuracy@0", "accuracy@-1", "accuracy@2x", "accuracy@99999999999999999999"})
     EXPECT_EQ(error_of([&] { parse_metric(bad); }),

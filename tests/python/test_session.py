@@ -97,6 +97,8 @@ class Runs(unittest.TestCase):
     def test_reprs_say_what_one_has(self):
         self.assertEqual(repr(self.session), "<hone.Session x: f32[B,64] → y: f32[B,3]>")
         self.assertEqual(repr(self.session(np.ones((2, 64), np.float32))), "hone.Outputs(y=float32[2, 3])")
+        self.assertIn("<th>parameters</th><td>4288</td>", hone.Model(self.graph)._repr_html_())
+        self.assertRegex(self.graph._repr_html_(), "<pre>graph two_layers(.|\n)*const &quot;hidden.weight&quot;(.|\n)*</pre>")
         self.assertGreater(self.session.statistics.prepacked_bytes + self.session.statistics.direct_weight_bytes, 0)
 
 
@@ -150,15 +152,26 @@ time.sleep(0.3)
 
     def test_children_of_fork_run(self):
         program = """
-import os, hone, numpy as np
-from networks import two_layers
+import os, sys, threading, time, hone, numpy as np
+from networks import long_run, two_layers
+other, inputs = long_run()
+context = hone.Context()
+def run():
+    try:
+        other.run(inputs, context)
+    except hone.Cancelled:
+        pass
+under_way = threading.Thread(target=run)
+under_way.start()
 session = hone.compile(two_layers(256), threads=2)
 x = np.ones((64, 256), np.float32)
 expected = session(x).y
 child = os.fork()
 if child == 0:
-    os._exit(0 if np.array_equal(session(x).y, expected) else 1)
+    sys.exit(0 if np.array_equal(session(x).y, expected) else 1)  # and waits for no run of the parent's
 assert os.waitpid(child, 0)[1] == 0
+context.cancel()
+under_way.join()
 """
         ended = python(program)
         self.assertEqual(ended.returncode, 0, ended.stderr)

@@ -18,7 +18,7 @@ OF_THE_PROGRAM = {
     "evaluate": {"inputs", "model_format", "json", "print_after", "report"},
     "train": {"inputs", "config", "output", "json", "print_after", "report"},
 }  # fmt: skip
-VERBS = {"quantize": "quantize", "bench": "bench", "evaluate": "evaluate", "train": "train", "compile": "run"}
+VERBS = {"quantize": "quantize", "bench": "bench", "evaluate": "evaluate", "train": "train", "compile": "run", "run": "run"}
 OF_A_SESSION = {"memory_limit"}
 
 
@@ -53,7 +53,7 @@ class Signatures(unittest.TestCase):
             function, known = getattr(hone, name), flags(verb)
             parameters = {
                 key: p for key, p in inspect.signature(function).parameters.items()
-                if key not in ("model", "models", "progress", "warning", *OF_A_SESSION)
+                if key not in ("model", "models", "inputs", "progress", "warning", *OF_A_SESSION)
             }  # fmt: skip
             with self.subTest(name):
                 self.assertEqual(set(parameters) - set(known), set())

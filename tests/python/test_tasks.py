@@ -101,6 +101,10 @@ class Measuring(unittest.TestCase):
         with self.assertRaises(TypeError):
             hone.bench([model, "other"])
 
+    def test_one_run(self):
+        graph, x = two_layers(), np.ones((2, 64), np.float32)
+        np.testing.assert_array_equal(hone.run(graph, {"x": x}, threads=2).y, hone.compile(graph)(x).y)
+
     def test_what_a_model_holds(self):
         info = hone.info(hone.Model(two_layers()), {"B": 2})
         self.assertEqual(info.parameters, 64 * 64 + 3 * 64)

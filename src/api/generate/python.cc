@@ -61,11 +61,14 @@ std::string quoted_doc(const std::string& source) {
 struct Function {
   std::string name, value_name, value_type, result, target;
   std::string doc;
-  bool is_task = true;  // takes progress and warning
+  std::string caller = "run_task";  // of hone/_task.py
+  bool is_task = true;              // takes progress and warning
+  std::string more_arguments = {};
 };
 
 std::string function_text(const Function& function, const OptionStruct& options) {
   std::string text = fmt::format("def {}(\n    {}: {},\n", function.name, function.value_name, function.value_type);
+  text += function.more_arguments;
   const bool leads = !options.members.empty() && options.members[0].type == "std::string" && function.is_task;
   if (!leads) text += "    *,\n";
   for (const OptionMember& member : options.members) {
@@ -83,8 +86,7 @@ std::string function_text(const Function& function, const OptionStruct& options)
     text +=
         "        progress: called with what comes next; True: a bar of tqdm\n"
         "        warning: called with what one should know, a sentence at a time\n";
-  return text + fmt::format("    \"\"\"\n    return {}({}, locals())\n", function.is_task ? "run_task" : "made",
-                            function.target);
+  return text + fmt::format("    \"\"\"\n    return {}({}, locals())\n", function.caller, function.target);
 }
 
 const OptionStruct& struct_named(const std::vector<OptionStruct>& structs, const std::string& name) {
@@ -148,17 +150,23 @@ std::string python_tasks(const std::vector<TaskFunction>& tasks, const std::vect
   std::string names;
   for (const TaskFunction& task : tasks) names += fmt::format("{}, ", task.result);
   std::string text = fmt::format("\"\"\"Tasks on models. {}\"\"\"\n\n", kWritten);
-  text += "from collections.abc import Sequence\n\nfrom hone import _hone\n";
+  text += "from collections.abc import Mapping, Sequence\n\nfrom hone import _hone\n";
   text += fmt::format("from hone._hone import {}Graph, Model, Session\n", names);
-  text += "from hone._task import Data, Progress, Told, made, run_task\n\n";
-  text += "__all__ = [\"compile\"";
+  text += "from hone._task import Data, Progress, Told, made, run_once, run_task\n";
+  text += "from hone._outputs import Outputs\nfrom hone.typing import ArrayLike\n\n";
+  text += "__all__ = [\"compile\", \"run\"";
   for (const TaskFunction& task : tasks) text += fmt::format(", \"{}\"", task.name);
   text += "]\n\n\n";
+  const OptionStruct& session = struct_named(structs, "SessionOptions");
   text += function_text({"compile", "model", "Model | Graph", "Session", "_hone._compile",
                          "A model, or a graph, made ready to run. Throws Error for options that are not accepted, and "
                          "devices that are not there.",
-                         false},
-                        struct_named(structs, "SessionOptions"));
+                         "made", false},
+                        session);
+  text += "\n\n" + function_text({"run", "model", "Model | Graph", "Outputs", "_hone._compile",
+                                  "One run of a model, or a graph: compile(), and the session's run() of `inputs`.",
+                                  "run_once", false, "    inputs: Mapping[str, ArrayLike],\n"},
+                                 session);
   for (const TaskFunction& task : tasks) {
     const bool several = task.value.starts_with("std::vector");
     text +=

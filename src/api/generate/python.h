@@ -42,7 +42,7 @@ std::string python_options(const std::vector<OptionStruct>& structs);
 // python/src/generated/tasks.cc: each task under its name with an underscore before it.
 std::string python_bindings(const std::vector<TaskFunction>& tasks);
 
-// python/hone/_tasks.py: compile() and a function a task, whose keywords are the options.
+// python/hone/_tasks.py: compile(), run() and a function a task, whose keywords are the options.
 std::string python_tasks(const std::vector<TaskFunction>& tasks, const std::vector<OptionStruct>& structs);
 
 // python/hone/_results.py: the names of the structs.
