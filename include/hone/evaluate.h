@@ -153,6 +153,15 @@ struct EvaluateResult {
   std::vector<std::string> notes;  // what one must know of the data, in sentences
 };
 
+// How far what a changed model computes is from the original's, and what its answers are worth.
+struct OutputQuality {
+  double error = 0;                    // of the outputs: sum of squared differences over the sum of their squares
+  std::optional<Interval> error_ci95;  // none: too few samples
+  std::optional<double> metric;        // where the data have labels: NaN where outputs are not finite
+  std::optional<Interval> metric_ci95;
+  std::optional<FigureDifference> difference;  // of the metric to the original's, on the same samples
+};
+
 // The first model is what the others are compared with. Throws Error where the data do not fit the metrics or a model,
 // and where there is no model.
 HONE_API EvaluateResult evaluate(const std::vector<Model>& models, const EvaluateOptions& options,

@@ -1,5 +1,7 @@
 #include <hone/evaluate.h>
 
+#include <cmath>
+
 #include "api/given_options.h"
 #include "api/guarded.h"
 #include "api/judged.h"
@@ -36,6 +38,17 @@ EvaluateResult wrapped(const QualityComparison& comparison) {
       evaluated.differences.push_back({difference.value, wrapped(difference.ci95)});
   }
   return result;
+}
+
+OutputQuality wrapped(const OutputDistance& distance) {
+  OutputQuality quality{.error = distance.error};
+  if (std::isfinite(distance.error_ci95.high)) quality.error_ci95 = wrapped(distance.error_ci95);
+  if (distance.figure) {
+    quality.metric = distance.figure->value;
+    quality.metric_ci95 = wrapped(distance.figure->ci95);
+  }
+  if (distance.difference) quality.difference = {distance.difference->value, wrapped(distance.difference->ci95)};
+  return quality;
 }
 
 EvaluateResult evaluate(const std::vector<Model>& models, const EvaluateOptions& options, const Task& task) {

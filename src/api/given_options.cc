@@ -1,10 +1,14 @@
 // Written by generate_api from the tables of options.
 #include "api/given_options.h"
 
+#include <hone/allocate.h>
 #include <hone/bench.h>
 #include <hone/evaluate.h>
+#include <hone/prune.h>
 #include <hone/quantize.h>
+#include <hone/search.h>
 #include <hone/session.h>
+#include <hone/sweep.h>
 #include <hone/train.h>
 
 namespace hone::api {
@@ -260,6 +264,242 @@ GivenOptions given(const TrainOptions& options) {
   detail::add(all, "no-winograd", options.no_winograd, unset.no_winograd);
   detail::add(all, "no-pass", options.no_pass, unset.no_pass);
   detail::add(all, "compute", options.compute, unset.compute);
+  return all;
+}
+
+template <>
+GivenOptions given(const PruneOptions& options) {
+  GivenOptions all;
+  const PruneOptions unset;
+  detail::add(all, "sparsity", options.sparsity, unset.sparsity);
+  detail::add(all, "method", options.method, unset.method);
+  detail::add(all, "structure", options.structure, unset.structure);
+  detail::add(all, "scope", options.scope, unset.scope);
+  detail::add(all, "rule", options.rule, unset.rule);
+  detail::add(all, "skip", options.skip, unset.skip);
+  detail::add(all, "seed", options.seed, unset.seed);
+  detail::add(all, "schedule", options.schedule, unset.schedule);
+  detail::add(all, "stages", options.stages, unset.stages);
+  detail::add(all, "score-rate", options.score_rate, unset.score_rate);
+  detail::add(all, "data", options.data, unset.data);
+  detail::add(all, "batch", options.batch, unset.batch);
+  detail::add(all, "train-config", options.train_config, unset.train_config);
+  detail::add(all, "store", options.store, unset.store);
+  detail::add(all, "device", options.device, unset.device);
+  detail::add(all, "isa", options.isa, unset.isa);
+  detail::add(all, "no-fallback", options.no_fallback, unset.no_fallback);
+  detail::add(all, "backend", options.backend, unset.backend);
+  detail::add(all, "optimise", options.optimise, unset.optimise);
+  detail::add(all, "threads", options.threads, unset.threads);
+  detail::add(all, "verify", options.verify, unset.verify);
+  detail::add(all, "cache", options.cache, unset.cache);
+  detail::add(all, "no-cache", options.no_cache, unset.no_cache);
+  detail::add(all, "no-fusion", options.no_fusion, unset.no_fusion);
+  detail::add(all, "no-winograd", options.no_winograd, unset.no_winograd);
+  detail::add(all, "no-pass", options.no_pass, unset.no_pass);
+  return all;
+}
+
+template <>
+GivenOptions given(const SweepOptions& options) {
+  GivenOptions all;
+  const SweepOptions unset;
+  detail::add(all, "formats", options.formats, unset.formats);
+  detail::add(all, "sparsity", options.sparsity, unset.sparsity);
+  detail::add(all, "methods", options.methods, unset.methods);
+  detail::add(all, "structure", options.structure, unset.structure);
+  detail::add(all, "scope", options.scope, unset.scope);
+  detail::add(all, "data", options.data, unset.data);
+  detail::add(all, "metric", options.metric, unset.metric);
+  detail::add(all, "data-split", options.data_split, unset.data_split);
+  detail::add(all, "data-limit", options.data_limit, unset.data_limit);
+  detail::add(all, "score-output", options.score_output, unset.score_output);
+  detail::add(all, "max-length", options.max_length, unset.max_length);
+  detail::add(all, "data-format", options.data_format, unset.data_format);
+  detail::add(all, "data-text", options.data_text, unset.data_text);
+  detail::add(all, "data-text2", options.data_text2, unset.data_text2);
+  detail::add(all, "data-label", options.data_label, unset.data_label);
+  detail::add(all, "data-labels", options.data_labels, unset.data_labels);
+  detail::add(all, "data-target", options.data_target, unset.data_target);
+  detail::add(all, "data-tokens", options.data_tokens, unset.data_tokens);
+  detail::add(all, "data-tags", options.data_tags, unset.data_tags);
+  detail::add(all, "data-group-column", options.data_group_column, unset.data_group_column);
+  detail::add(all, "data-split-column", options.data_split_column, unset.data_split_column);
+  detail::add(all, "data-separator", options.data_separator, unset.data_separator);
+  detail::add(all, "data-no-header", options.data_no_header, unset.data_no_header);
+  detail::add(all, "data-classes", options.data_classes, unset.data_classes);
+  detail::add(all, "data-channels", options.data_channels, unset.data_channels);
+  detail::add(all, "data-validation-file", options.data_validation_file, unset.data_validation_file);
+  detail::add(all, "data-test-file", options.data_test_file, unset.data_test_file);
+  detail::add(all, "data-validation-fraction", options.data_validation_fraction, unset.data_validation_fraction);
+  detail::add(all, "data-test-fraction", options.data_test_fraction, unset.data_test_fraction);
+  detail::add(all, "data-split-seed", options.data_split_seed, unset.data_split_seed);
+  detail::add(all, "with-activations", options.with_activations, unset.with_activations);
+  detail::add(all, "train", options.train, unset.train);
+  detail::add(all, "train-config", options.train_config, unset.train_config);
+  detail::add(all, "measurements", options.measurements, unset.measurements);
+  detail::add(all, "to", options.to, unset.to);
+  detail::add(all, "rule", options.rule, unset.rule);
+  detail::add(all, "skip", options.skip, unset.skip);
+  detail::add(all, "activations", options.activations, unset.activations);
+  detail::add(all, "method", options.method, unset.method);
+  detail::add(all, "damping", options.damping, unset.damping);
+  detail::add(all, "activation-order", options.activation_order, unset.activation_order);
+  detail::add(all, "bias-correction", options.bias_correction, unset.bias_correction);
+  detail::add(all, "equalise-layers", options.equalise_layers, unset.equalise_layers);
+  detail::add(all, "smooth-quant", options.smooth_quant, unset.smooth_quant);
+  detail::add(all, "awq-scaling", options.awq_scaling, unset.awq_scaling);
+  detail::add(all, "rotate-hadamard", options.rotate_hadamard, unset.rotate_hadamard);
+  detail::add(all, "alpha", options.alpha, unset.alpha);
+  detail::add(all, "on-nonfinite", options.on_nonfinite, unset.on_nonfinite);
+  detail::add(all, "calib", options.calib, unset.calib);
+  detail::add(all, "calib-batch", options.calib_batch, unset.calib_batch);
+  detail::add(all, "compute", options.compute, unset.compute);
+  detail::add(all, "device", options.device, unset.device);
+  detail::add(all, "isa", options.isa, unset.isa);
+  detail::add(all, "no-fallback", options.no_fallback, unset.no_fallback);
+  detail::add(all, "backend", options.backend, unset.backend);
+  detail::add(all, "optimise", options.optimise, unset.optimise);
+  detail::add(all, "threads", options.threads, unset.threads);
+  detail::add(all, "verify", options.verify, unset.verify);
+  detail::add(all, "cache", options.cache, unset.cache);
+  detail::add(all, "no-cache", options.no_cache, unset.no_cache);
+  detail::add(all, "no-fusion", options.no_fusion, unset.no_fusion);
+  detail::add(all, "no-winograd", options.no_winograd, unset.no_winograd);
+  detail::add(all, "no-pass", options.no_pass, unset.no_pass);
+  detail::add(all, "trust-code", options.trust_code, unset.trust_code);
+  return all;
+}
+
+template <>
+GivenOptions given(const AllocateOptions& options) {
+  GivenOptions all;
+  const AllocateOptions unset;
+  detail::add(all, "formats", options.formats, unset.formats);
+  detail::add(all, "budget", options.budget, unset.budget);
+  detail::add(all, "lambda", options.lambda, unset.lambda);
+  detail::add(all, "data", options.data, unset.data);
+  detail::add(all, "metric", options.metric, unset.metric);
+  detail::add(all, "data-split", options.data_split, unset.data_split);
+  detail::add(all, "data-limit", options.data_limit, unset.data_limit);
+  detail::add(all, "score-output", options.score_output, unset.score_output);
+  detail::add(all, "max-length", options.max_length, unset.max_length);
+  detail::add(all, "data-format", options.data_format, unset.data_format);
+  detail::add(all, "data-text", options.data_text, unset.data_text);
+  detail::add(all, "data-text2", options.data_text2, unset.data_text2);
+  detail::add(all, "data-label", options.data_label, unset.data_label);
+  detail::add(all, "data-labels", options.data_labels, unset.data_labels);
+  detail::add(all, "data-target", options.data_target, unset.data_target);
+  detail::add(all, "data-tokens", options.data_tokens, unset.data_tokens);
+  detail::add(all, "data-tags", options.data_tags, unset.data_tags);
+  detail::add(all, "data-group-column", options.data_group_column, unset.data_group_column);
+  detail::add(all, "data-split-column", options.data_split_column, unset.data_split_column);
+  detail::add(all, "data-separator", options.data_separator, unset.data_separator);
+  detail::add(all, "data-no-header", options.data_no_header, unset.data_no_header);
+  detail::add(all, "data-classes", options.data_classes, unset.data_classes);
+  detail::add(all, "data-channels", options.data_channels, unset.data_channels);
+  detail::add(all, "data-validation-file", options.data_validation_file, unset.data_validation_file);
+  detail::add(all, "data-test-file", options.data_test_file, unset.data_test_file);
+  detail::add(all, "data-validation-fraction", options.data_validation_fraction, unset.data_validation_fraction);
+  detail::add(all, "data-test-fraction", options.data_test_fraction, unset.data_test_fraction);
+  detail::add(all, "data-split-seed", options.data_split_seed, unset.data_split_seed);
+  detail::add(all, "for", options.for_, unset.for_);
+  detail::add(all, "batch", options.batch, unset.batch);
+  detail::add(all, "seq", options.seq, unset.seq);
+  detail::add(all, "dim", options.dim, unset.dim);
+  detail::add(all, "front", options.front, unset.front);
+  detail::add(all, "measure-all", options.measure_all, unset.measure_all);
+  detail::add(all, "trials", options.trials, unset.trials);
+  detail::add(all, "measurements", options.measurements, unset.measurements);
+  detail::add(all, "seconds", options.seconds, unset.seconds);
+  detail::add(all, "seed", options.seed, unset.seed);
+  detail::add(all, "to", options.to, unset.to);
+  detail::add(all, "rule", options.rule, unset.rule);
+  detail::add(all, "skip", options.skip, unset.skip);
+  detail::add(all, "activations", options.activations, unset.activations);
+  detail::add(all, "method", options.method, unset.method);
+  detail::add(all, "damping", options.damping, unset.damping);
+  detail::add(all, "activation-order", options.activation_order, unset.activation_order);
+  detail::add(all, "bias-correction", options.bias_correction, unset.bias_correction);
+  detail::add(all, "equalise-layers", options.equalise_layers, unset.equalise_layers);
+  detail::add(all, "smooth-quant", options.smooth_quant, unset.smooth_quant);
+  detail::add(all, "awq-scaling", options.awq_scaling, unset.awq_scaling);
+  detail::add(all, "rotate-hadamard", options.rotate_hadamard, unset.rotate_hadamard);
+  detail::add(all, "alpha", options.alpha, unset.alpha);
+  detail::add(all, "on-nonfinite", options.on_nonfinite, unset.on_nonfinite);
+  detail::add(all, "calib", options.calib, unset.calib);
+  detail::add(all, "calib-batch", options.calib_batch, unset.calib_batch);
+  detail::add(all, "compute", options.compute, unset.compute);
+  detail::add(all, "device", options.device, unset.device);
+  detail::add(all, "isa", options.isa, unset.isa);
+  detail::add(all, "no-fallback", options.no_fallback, unset.no_fallback);
+  detail::add(all, "backend", options.backend, unset.backend);
+  detail::add(all, "optimise", options.optimise, unset.optimise);
+  detail::add(all, "threads", options.threads, unset.threads);
+  detail::add(all, "verify", options.verify, unset.verify);
+  detail::add(all, "cache", options.cache, unset.cache);
+  detail::add(all, "no-cache", options.no_cache, unset.no_cache);
+  detail::add(all, "no-fusion", options.no_fusion, unset.no_fusion);
+  detail::add(all, "no-winograd", options.no_winograd, unset.no_winograd);
+  detail::add(all, "no-pass", options.no_pass, unset.no_pass);
+  detail::add(all, "trust-code", options.trust_code, unset.trust_code);
+  return all;
+}
+
+template <>
+GivenOptions given(const SearchOptions& options) {
+  GivenOptions all;
+  const SearchOptions unset;
+  detail::add(all, "model", options.model, unset.model);
+  detail::add(all, "config", options.config, unset.config);
+  detail::add(all, "space", options.space, unset.space);
+  detail::add(all, "data", options.data, unset.data);
+  detail::add(all, "objective", options.objective, unset.objective);
+  detail::add(all, "budget", options.budget, unset.budget);
+  detail::add(all, "trials", options.trials, unset.trials);
+  detail::add(all, "sampler", options.sampler, unset.sampler);
+  detail::add(all, "sampler-option", options.sampler_option, unset.sampler_option);
+  detail::add(all, "pruner", options.pruner, unset.pruner);
+  detail::add(all, "pruner-option", options.pruner_option, unset.pruner_option);
+  detail::add(all, "seed", options.seed, unset.seed);
+  detail::add(all, "workers", options.workers, unset.workers);
+  detail::add(all, "storage", options.storage, unset.storage);
+  detail::add(all, "study", options.study, unset.study);
+  detail::add(all, "resume", options.resume, unset.resume);
+  detail::add(all, "output", options.output, unset.output);
+  detail::add(all, "inputs", options.inputs, unset.inputs);
+  detail::add(all, "model-format", options.model_format, unset.model_format);
+  detail::add(all, "data-format", options.data_format, unset.data_format);
+  detail::add(all, "data-text", options.data_text, unset.data_text);
+  detail::add(all, "data-text2", options.data_text2, unset.data_text2);
+  detail::add(all, "data-label", options.data_label, unset.data_label);
+  detail::add(all, "data-labels", options.data_labels, unset.data_labels);
+  detail::add(all, "data-target", options.data_target, unset.data_target);
+  detail::add(all, "data-tokens", options.data_tokens, unset.data_tokens);
+  detail::add(all, "data-tags", options.data_tags, unset.data_tags);
+  detail::add(all, "data-group-column", options.data_group_column, unset.data_group_column);
+  detail::add(all, "data-split-column", options.data_split_column, unset.data_split_column);
+  detail::add(all, "data-separator", options.data_separator, unset.data_separator);
+  detail::add(all, "data-no-header", options.data_no_header, unset.data_no_header);
+  detail::add(all, "data-classes", options.data_classes, unset.data_classes);
+  detail::add(all, "data-channels", options.data_channels, unset.data_channels);
+  detail::add(all, "data-validation-file", options.data_validation_file, unset.data_validation_file);
+  detail::add(all, "data-test-file", options.data_test_file, unset.data_test_file);
+  detail::add(all, "data-validation-fraction", options.data_validation_fraction, unset.data_validation_fraction);
+  detail::add(all, "data-test-fraction", options.data_test_fraction, unset.data_test_fraction);
+  detail::add(all, "data-split-seed", options.data_split_seed, unset.data_split_seed);
+  detail::add(all, "device", options.device, unset.device);
+  detail::add(all, "isa", options.isa, unset.isa);
+  detail::add(all, "no-fallback", options.no_fallback, unset.no_fallback);
+  detail::add(all, "backend", options.backend, unset.backend);
+  detail::add(all, "optimise", options.optimise, unset.optimise);
+  detail::add(all, "threads", options.threads, unset.threads);
+  detail::add(all, "verify", options.verify, unset.verify);
+  detail::add(all, "cache", options.cache, unset.cache);
+  detail::add(all, "no-cache", options.no_cache, unset.no_cache);
+  detail::add(all, "no-fusion", options.no_fusion, unset.no_fusion);
+  detail::add(all, "no-winograd", options.no_winograd, unset.no_winograd);
+  detail::add(all, "no-pass", options.no_pass, unset.no_pass);
   return all;
 }
 

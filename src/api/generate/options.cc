@@ -10,7 +10,7 @@ namespace hone::generate {
 namespace {
 
 constexpr size_t kColumns = 120;
-constexpr std::array kReserved{"default", "float", "double", "int", "auto", "new", "delete", "export", "switch"};
+constexpr std::array kReserved{"default", "float", "double", "int", "auto", "new", "delete", "export", "switch", "for"};
 
 std::string commented(const std::string& text, const std::string& indent) {
   std::string lines, line = indent + "//";

@@ -16,7 +16,7 @@ constexpr size_t kColumns = 100;
 constexpr const char* kWritten = "Written by generate_api from the tables of options.";
 
 std::string python_name(const OptionMember& member) {
-  constexpr std::array kKeywords{"from", "import", "in", "is", "lambda", "not", "pass", "with", "class", "def"};
+  constexpr std::array kKeywords{"for", "from", "import", "in", "is", "lambda", "not", "pass", "with", "class", "def"};
   std::string name = member.option;
   std::ranges::replace(name, '-', '_');
   return std::ranges::find(kKeywords, name) == kKeywords.end() ? name : name + "_";
