@@ -60,7 +60,8 @@ LabStep width_step(const LabPlaces& places) {
   LabStep step{.name = "widths",
                .what = "fixed-point formats, rounded and trained in",
                .words = {"sweep", bert_tiny_model(places), "--formats", formats, "--with-activations", "--train",
-                         "--train-config", width_config(places), "--data", places.reviews(), "-o", folder, "--json"},
+                         "--train-config", width_config(places), "--data", places.reviews(), "--threads", "2", "-o",
+                         folder, "--json"},
                .makes = {folder}};
   if (places.quick) step.words.insert(step.words.end(), {"--data-limit", "200"});
   return step;

@@ -22,8 +22,8 @@ LabStep train_step(const std::string& name, const std::string& what, const std::
   const std::string folder = output.substr(0, output.rfind('.')) + ".run";
   LabStep step{.name = name,
                .what = what,
-               .words = {"train", model, "--data", data, "--config", config, "--folder", folder, "--resume", "-o",
-                         output, "--json"},
+               .words = {"train", model, "--data", data, "--config", config, "--threads", "2", "--folder", folder,
+                         "--resume", "-o", output, "--json"},
                .makes = {output, folder}};
   step.words.insert(step.words.end(), more.begin(), more.end());
   return step;

@@ -76,7 +76,8 @@ std::vector<LabStep> search_steps(const LabSearch& search, const LabPlaces& plac
   const std::string storage = places.made(search.name) + ".db";
   LabStep step{.name = search.name, .what = search.what, .words = {"search"}, .makes = {storage}};
   step.words.insert(step.words.end(), search.words.begin(), search.words.end());
-  step.words.insert(step.words.end(), {"--config", search.config, "--storage", storage, "--resume", "--json"});
+  step.words.insert(step.words.end(),
+                    {"--config", search.config, "--threads", "2", "--storage", storage, "--resume", "--json"});
   if (places.quick && search.quick_trials > 0)
     step.words.insert(step.words.end(), {"--trials", std::to_string(search.quick_trials)});
   std::vector<LabStep> steps{step};
