@@ -19,8 +19,8 @@ struct AllocateOptions {
   // What choices are compared on, and, on samples that are held out from that, judged by: a file as of --calib, or a
   // data set (default: that of --calib; where the method learns, it learns from the other half)
   std::string data;
-  // What answers to data with labels are judged by: accuracy, cross_entropy, f1_macro, f1, f1_micro, mae, mcc, mrr,
-  // mse, pearson, perplexity, recall, spearman (default: what suits them)
+  // What answers to data with labels are judged by: accuracy, cross_entropy, f1_macro, f1, f1_micro, kl, mae, mcc, mrr,
+  // mse, pearson, perplexity, recall, same_token, spearman (default: what suits them)
   std::vector<std::string> metric;
   // Of the data: train, validation or test (default: test, else validation, else all rows)
   std::string data_split;

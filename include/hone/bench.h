@@ -51,9 +51,9 @@ struct BenchOptions {
   std::vector<std::string> input;
   // Data set to judge answers on: a file or folder
   std::string data;
-  // accuracy, cross_entropy, f1_macro, f1, f1_micro, mae, mcc, mrr, mse, pearson, perplexity, recall, spearman,
-  // retrieval, agreement (with the first model) or cmd:PROGRAM, which is given the answers as a file of JSON lines and
-  // prints a number; several with commas (default: what suits the data)
+  // accuracy, cross_entropy, f1_macro, f1, f1_micro, kl, mae, mcc, mrr, mse, pearson, perplexity, recall, same_token,
+  // spearman, retrieval, agreement (with the first model) or cmd:PROGRAM, which is given the answers as a file of JSON
+  // lines and prints a number; several with commas (default: what suits the data)
   std::vector<std::string> metric;
   // Rows of the data that run at once
   int64_t data_batch = 16;

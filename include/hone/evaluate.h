@@ -13,9 +13,9 @@ namespace hone::HONE_API_INLINE api {
 struct EvaluateOptions {
   // Data set to judge answers on: a file or folder; required
   std::string data;
-  // accuracy, cross_entropy, f1_macro, f1, f1_micro, mae, mcc, mrr, mse, pearson, perplexity, recall, spearman,
-  // retrieval, agreement (with the first model) or cmd:PROGRAM, which is given the answers as a file of JSON lines and
-  // prints a number; several with commas (default: what suits the data)
+  // accuracy, cross_entropy, f1_macro, f1, f1_micro, kl, mae, mcc, mrr, mse, pearson, perplexity, recall, same_token,
+  // spearman, retrieval, agreement (with the first model) or cmd:PROGRAM, which is given the answers as a file of JSON
+  // lines and prints a number; several with commas (default: what suits the data)
   std::vector<std::string> metric;
   // Rows of the data that run at once
   int64_t batch = 16;

@@ -3,12 +3,12 @@
 from collections.abc import Mapping, Sequence
 
 from hone import _hone
-from hone._hone import BenchResult, EvaluateResult, QuantizeResult, TrainResult, Graph, Model, Session
+from hone._hone import AllocateResult, BenchResult, EvaluateResult, PruneResult, QuantizeResult, SweepResult, TrainResult, Graph, Model, Session
 from hone._task import Data, Progress, Told, made, run_once, run_task
 from hone._outputs import Outputs
 from hone.typing import ArrayLike
 
-__all__ = ["compile", "run", "bench", "evaluate", "quantize", "train"]
+__all__ = ["compile", "run", "allocate", "bench", "evaluate", "prune", "quantize", "sweep", "train"]
 
 
 def compile(
@@ -115,6 +115,185 @@ def run(
     return run_once(_hone._compile, locals())
 
 
+def allocate(
+    model: Model,
+    *,
+    formats: str | Sequence[str] = (),
+    budget: str | None = None,
+    lambda_: float | None = None,
+    data: Data = None,
+    metric: str | Sequence[str] = (),
+    data_split: str | None = None,
+    data_limit: int | None = None,
+    score_output: str | None = None,
+    max_length: int | None = None,
+    data_format: str | None = None,
+    data_text: str | None = None,
+    data_text2: str | None = None,
+    data_label: str | None = None,
+    data_labels: str | None = None,
+    data_target: str | None = None,
+    data_tokens: str | None = None,
+    data_tags: str | None = None,
+    data_group_column: str | None = None,
+    data_split_column: str | None = None,
+    data_separator: str = " ",
+    data_no_header: bool = False,
+    data_classes: str | Sequence[str] = (),
+    data_channels: int = 3,
+    data_validation_file: str | None = None,
+    data_test_file: str | None = None,
+    data_validation_fraction: float = 0,
+    data_test_fraction: float = 0,
+    data_split_seed: int = 0,
+    for_: str = "safetensors",
+    batch: int = 1,
+    seq: int | None = None,
+    dim: str | Sequence[str] = (),
+    front: bool = False,
+    measure_all: bool = False,
+    trials: int = 8,
+    measurements: str | None = None,
+    seconds: float = 10,
+    seed: int = 1,
+    to: str | None = None,
+    rule: str | Sequence[str] = (),
+    skip: str | Sequence[str] = (),
+    activations: str | None = None,
+    method: str = "gptq",
+    damping: float = 0.01,
+    activation_order: bool = True,
+    bias_correction: bool = False,
+    equalise_layers: bool = False,
+    smooth_quant: bool = False,
+    awq_scaling: bool = False,
+    rotate_hadamard: bool = False,
+    alpha: float = 0.5,
+    on_nonfinite: str = "error",
+    calib: Data = None,
+    calib_batch: int = 16,
+    compute: str = "bf16",
+    device: str | None = None,
+    isa: str | None = None,
+    no_fallback: bool = False,
+    backend: str = "cpu",
+    optimise: int = 2,
+    threads: int = 1,
+    verify: bool = False,
+    cache: str | None = None,
+    no_cache: bool = False,
+    no_fusion: bool = False,
+    no_winograd: bool = False,
+    no_pass: str | Sequence[str] = (),
+    trust_code: bool = False,
+    progress: Progress = None,
+    warning: Told = None,
+) -> AllocateResult:
+    """Raises Error where no choice meets the budget, and where data, options and model do not fit
+    each other.
+
+    Options:
+        formats: Formats to choose from, e.g. mxint{3,4,6,8},int4.g32; required
+        budget: avg-bits=4.5, bytes=12MB (of the whole file), latency=0.7x (of the original's time),
+            latency=12ms (both of the file as written and measured) or drop=0.5% (as few bits as
+            lose no more of the metric, as of squeeze --max-drop)
+        lambda_: Instead of a budget: minimise what is lost (1 - accuracy or another metric; without
+            labels the output error) plus this times average bits
+        data: What choices are compared on, and, on samples that are held out from that, judged by:
+            a file as of --calib, or a data set (default: that of --calib; where the method learns,
+            it learns from the other half)
+        metric: What answers to data with labels are judged by: accuracy, cross_entropy, f1_macro,
+            f1, f1_micro, kl, mae, mcc, mrr, mse, pearson, perplexity, recall, same_token, spearman
+            (default: what suits them)
+        data_split: Of the data: train, validation or test (default: test, else validation, else all
+            rows)
+        data_limit: At most so many rows of it, drawn by a seed
+        score_output: The model's output that metrics are of (default: the one that fits)
+        max_length: Tokens that texts are cut to (default: as in training, else what the model
+            takes)
+        data_format: the reader, where the path does not tell
+        data_text: column of the text, or of the first of two
+        data_text2: column of the second text
+        data_label: column of the class
+        data_labels: column of any number of classes
+        data_target: column of the number to predict
+        data_tokens: column of words, each of which has a class
+        data_tags: column of the classes of words
+        data_group_column: column of what must not be in two splits, such as an author
+        data_split_column: column that says train, validation or test
+        data_separator: what stands between the classes or words of one cell
+        data_no_header: the first line is a row; columns are called 1, 2, ...
+        data_classes: the classes in order, where those that occur are not all or not in that order
+        data_channels: of decoded images: 1 grey, 3 colour
+        data_validation_file: file or folder with the rows for validation
+        data_test_file: file or folder with the rows for the test
+        data_validation_fraction: share of the rows to validate on, from 0 to 1
+        data_test_fraction: share of the rows to test on, from 0 to 1
+        data_split_seed: of which rows those are
+        for_: The kind of file that the plan is for: its size is held to a budget of bytes
+            (safetensors, onnx)
+        batch: Size of the first dimension of the inputs
+        seq: Size of their second dimension (default: 128, or what the model can take when that is
+            less; what its weights and windows ask for comes first)
+        dim: Size of a dimension by name, e.g. S=64; wins over --batch and --seq
+        front: What is chosen for other budgets too, as table and plot
+        measure_all: Measure each tensor in every format; otherwise one measurement a tensor scales
+            its layers' errors
+        trials: Choices measured to refine the solution
+        measurements: File in which measurements are remembered between runs
+        seconds: Longest measured part of times
+        seed: Of the refinement and of the order of rounds
+        to: number format of the weights, e.g. mxint8
+        rule: address=format, where the last match wins: a regular expression on names, op:NAME or
+            name:NAME; LAYER.in and LAYER.bias are a layer's input and bias; the format may be keep
+        skip: regular expression on names of tensors that are kept
+        activations: number format of the inputs of linear, conv, matmul and attention. int8 and
+            uint8.asym, of the tensor or of each row (g1x0), and mxint8 are multiplied as integers
+            by such weights (mxint8 by linear's), and round the inputs of layers with weights alone;
+            others are simulated; int8@min-max: by a scale that calibration data choose (min-max,
+            moving-average, percentile, mse, entropy)
+        method: how weights are rounded: nearest, scale-search or gptq (needs calibration data)
+        damping: gptq adds this share of the inputs' mean square to that of each, above 0 to 100
+        activation_order: gptq rounds weights of large inputs first
+        bias_correction: biases take up the mean error of rounded weights (needs calibration data)
+        equalise_layers: give weights of consecutive layers the same ranges first
+        smooth_quant: move outliers of activations that are rounded into the weights first (needs
+            calibration data)
+        awq_scaling: enlarge weights of large activations before rounding (needs calibration data)
+        rotate_hadamard: compute on blocks of 32 to 128 channels that are rotated by a Hadamard
+            matrix
+        alpha: how far smooth-quant moves outliers, from 0 to 1
+        on_nonfinite: what NaN and infinite weights are met with: error, saturate or keep
+        calib: calibration data: .txt with a text a line, .npz with arrays named like the inputs, or
+            .npy
+        calib_batch: samples of it that run at once (16)
+        compute: Store in the model what products read activations in: f32 or bf16
+        device: Device that runs the model: cpu[:VARIANT], cuda[:VARIANT], reference; cpu:avx512 is
+            --isa avx512; auto: a GPU where there is one, else the CPU (default: cpu)
+        isa: Instruction set to generate code for: avx2, avx512, avx512_bf16, amx or host, then
+            +feature or -feature, as in avx2+avx_vnni, host-amx_bf16, host+amx_emulated (default:
+            host)
+        no_fallback: Refuse, and list, steps that the device has no kernel for, which kernels of the
+            host run otherwise, on copies, and where there are none the interpreter
+        backend: cpu: compiled code; cuda: code for an NVIDIA GPU; reference: slow and obvious, sums
+            in double (cpu, cuda, reference)
+        optimise: 0: as it is, interpreted; 1: canonical form, interpreted; 2: compiled
+        threads: Threads to use
+        verify: Verify the graph after every pass
+        cache: Folder for machine code (default: $HONE_CACHE or ~/.cache/hone)
+        no_cache: Neither read nor write machine code on disk
+        no_fusion: Give each node a kernel of its own
+        no_winograd: Sums of products as they are written: no Winograd convolutions, whose rounding
+            errors are larger
+        no_pass: Leave a pass out (repeatable)
+        trust_code: Run the machine code that the model's file carries (hone compile): it is a
+            program, and can do whatever hone can
+        progress: called with what comes next; True: a bar of tqdm
+        warning: called with what one should know, a sentence at a time
+    """
+    return run_task(_hone._allocate, locals())
+
+
 def bench(
     models: Model | Sequence[Model],
     *,
@@ -204,8 +383,8 @@ def bench(
             the model)
         input: An input from a file: name=x.npy; default: seeded data of the model's own shapes
         data: Data set to judge answers on: a file or folder
-        metric: accuracy, cross_entropy, f1_macro, f1, f1_micro, mae, mcc, mrr, mse, pearson,
-            perplexity, recall, spearman, retrieval, agreement (with the first model) or
+        metric: accuracy, cross_entropy, f1_macro, f1, f1_micro, kl, mae, mcc, mrr, mse, pearson,
+            perplexity, recall, same_token, spearman, retrieval, agreement (with the first model) or
             cmd:PROGRAM, which is given the answers as a file of JSON lines and prints a number;
             several with commas (default: what suits the data)
         data_batch: Rows of the data that run at once
@@ -307,8 +486,8 @@ def evaluate(
 
     Options:
         data: Data set to judge answers on: a file or folder; required
-        metric: accuracy, cross_entropy, f1_macro, f1, f1_micro, mae, mcc, mrr, mse, pearson,
-            perplexity, recall, spearman, retrieval, agreement (with the first model) or
+        metric: accuracy, cross_entropy, f1_macro, f1, f1_micro, kl, mae, mcc, mrr, mse, pearson,
+            perplexity, recall, same_token, spearman, retrieval, agreement (with the first model) or
             cmd:PROGRAM, which is given the answers as a file of JSON lines and prints a number;
             several with commas (default: what suits the data)
         batch: Rows of the data that run at once
@@ -375,6 +554,82 @@ def evaluate(
     return run_task(_hone._evaluate, locals())
 
 
+def prune(
+    model: Model,
+    *,
+    sparsity: float = -1,
+    method: str = "l1",
+    structure: str = "none",
+    scope: str = "local",
+    rule: str | Sequence[str] = (),
+    skip: str | Sequence[str] = (),
+    seed: int = 1,
+    schedule: str = "one-shot",
+    stages: int = 4,
+    score_rate: float = 0.001,
+    data: Data = None,
+    batch: int = 16,
+    train_config: str | None = None,
+    store: str = "whole",
+    device: str | None = None,
+    isa: str | None = None,
+    no_fallback: bool = False,
+    backend: str = "cpu",
+    optimise: int = 2,
+    threads: int = 1,
+    verify: bool = False,
+    cache: str | None = None,
+    no_cache: bool = False,
+    no_fusion: bool = False,
+    no_winograd: bool = False,
+    no_pass: str | Sequence[str] = (),
+    progress: Progress = None,
+    warning: Told = None,
+) -> PruneResult:
+    """Nothing is written. Raises Error where options, data and model do not fit each other.
+
+    Options:
+        sparsity: share of the weights, or units, that goes (0.5)
+        method: the score: random, l1, l2, movement, snip, wanda or sparsegpt
+        structure: none: single weights; 2:4 and the like; heads, neurons, channels or layers
+        scope: local: each layer loses the share; global: the lowest of all go
+        rule: prune only layers whose weight's name this regular expression matches
+        skip: layers that are left as they are: a regular expression
+        seed: of the score random
+        schedule: one-shot, gradual (more in each stage, by a cubic curve) or iterative (a share of
+            what is left in each stage, and the weights begin anew as they were)
+        stages: of a schedule, with training after each
+        score_rate: learning rate of the descent that the score movement follows
+        data: What scores, and training, learn from: texts, arrays or a data set; for snip and
+            movement with labels
+        batch: Samples of it that run at once
+        train_config: TOML file with the keys of hone train: trains what is left, after each stage;
+            zeros stay
+        store: whole, or sparse: a bitmap and the values that are left, where that is smaller
+        device: Device that runs the model: cpu[:VARIANT], cuda[:VARIANT], reference; cpu:avx512 is
+            --isa avx512; auto: a GPU where there is one, else the CPU (default: cpu)
+        isa: Instruction set to generate code for: avx2, avx512, avx512_bf16, amx or host, then
+            +feature or -feature, as in avx2+avx_vnni, host-amx_bf16, host+amx_emulated (default:
+            host)
+        no_fallback: Refuse, and list, steps that the device has no kernel for, which kernels of the
+            host run otherwise, on copies, and where there are none the interpreter
+        backend: cpu: compiled code; cuda: code for an NVIDIA GPU; reference: slow and obvious, sums
+            in double (cpu, cuda, reference)
+        optimise: 0: as it is, interpreted; 1: canonical form, interpreted; 2: compiled
+        threads: Threads to use
+        verify: Verify the graph after every pass
+        cache: Folder for machine code (default: $HONE_CACHE or ~/.cache/hone)
+        no_cache: Neither read nor write machine code on disk
+        no_fusion: Give each node a kernel of its own
+        no_winograd: Sums of products as they are written: no Winograd convolutions, whose rounding
+            errors are larger
+        no_pass: Leave a pass out (repeatable)
+        progress: called with what comes next; True: a bar of tqdm
+        warning: called with what one should know, a sentence at a time
+    """
+    return run_task(_hone._prune, locals())
+
+
 def quantize(
     model: Model,
     to: str | None = None,
@@ -432,6 +687,173 @@ def quantize(
         warning: called with what one should know, a sentence at a time
     """
     return run_task(_hone._quantize, locals())
+
+
+def sweep(
+    model: Model,
+    *,
+    formats: str | Sequence[str] = (),
+    sparsity: str | None = None,
+    methods: str | Sequence[str] = (),
+    structure: str = "none",
+    scope: str = "local",
+    data: Data = None,
+    metric: str | Sequence[str] = (),
+    data_split: str | None = None,
+    data_limit: int | None = None,
+    score_output: str | None = None,
+    max_length: int | None = None,
+    data_format: str | None = None,
+    data_text: str | None = None,
+    data_text2: str | None = None,
+    data_label: str | None = None,
+    data_labels: str | None = None,
+    data_target: str | None = None,
+    data_tokens: str | None = None,
+    data_tags: str | None = None,
+    data_group_column: str | None = None,
+    data_split_column: str | None = None,
+    data_separator: str = " ",
+    data_no_header: bool = False,
+    data_classes: str | Sequence[str] = (),
+    data_channels: int = 3,
+    data_validation_file: str | None = None,
+    data_test_file: str | None = None,
+    data_validation_fraction: float = 0,
+    data_test_fraction: float = 0,
+    data_split_seed: int = 0,
+    with_activations: bool = False,
+    train: bool = False,
+    train_config: str | None = None,
+    measurements: str | None = None,
+    to: str | None = None,
+    rule: str | Sequence[str] = (),
+    skip: str | Sequence[str] = (),
+    activations: str | None = None,
+    method: str = "nearest",
+    damping: float = 0.01,
+    activation_order: bool = True,
+    bias_correction: bool = False,
+    equalise_layers: bool = False,
+    smooth_quant: bool = False,
+    awq_scaling: bool = False,
+    rotate_hadamard: bool = False,
+    alpha: float = 0.5,
+    on_nonfinite: str = "error",
+    calib: Data = None,
+    calib_batch: int = 16,
+    compute: str = "f32",
+    device: str | None = None,
+    isa: str | None = None,
+    no_fallback: bool = False,
+    backend: str = "cpu",
+    optimise: int = 2,
+    threads: int = 1,
+    verify: bool = False,
+    cache: str | None = None,
+    no_cache: bool = False,
+    no_fusion: bool = False,
+    no_winograd: bool = False,
+    no_pass: str | Sequence[str] = (),
+    trust_code: bool = False,
+    progress: Progress = None,
+    warning: Told = None,
+) -> SweepResult:
+    """Raises Error where neither or both of formats and sparsities are given, and where data and
+    model do not fit.
+
+    Options:
+        formats: Formats and patterns, e.g. 'int{4..32}.f{2,4,8},mxint{2..8}'
+        sparsity: Prune instead, to these shares: 0.1:0.9, 0.5:0.9:0.05 or 0.5,0.75
+        methods: Scores to prune by, e.g. random,l1 (hone prune --help lists them)
+        structure: What is pruned: none, heads, neurons, channels or layers
+        scope: local or global
+        data: What quality is measured on, half of it to choose by and half to report: a file as of
+            --calib, or a data set (default: that of --calib; where the method learns, it learns
+            from the other half)
+        metric: What answers to data with labels are judged by: accuracy, cross_entropy, f1_macro,
+            f1, f1_micro, kl, mae, mcc, mrr, mse, pearson, perplexity, recall, same_token, spearman
+            (default: what suits them)
+        data_split: Of the data: train, validation or test (default: test, else validation, else all
+            rows)
+        data_limit: At most so many rows of it, drawn by a seed
+        score_output: The model's output that metrics are of (default: the one that fits)
+        max_length: Tokens that texts are cut to (default: as in training, else what the model
+            takes)
+        data_format: the reader, where the path does not tell
+        data_text: column of the text, or of the first of two
+        data_text2: column of the second text
+        data_label: column of the class
+        data_labels: column of any number of classes
+        data_target: column of the number to predict
+        data_tokens: column of words, each of which has a class
+        data_tags: column of the classes of words
+        data_group_column: column of what must not be in two splits, such as an author
+        data_split_column: column that says train, validation or test
+        data_separator: what stands between the classes or words of one cell
+        data_no_header: the first line is a row; columns are called 1, 2, ...
+        data_classes: the classes in order, where those that occur are not all or not in that order
+        data_channels: of decoded images: 1 grey, 3 colour
+        data_validation_file: file or folder with the rows for validation
+        data_test_file: file or folder with the rows for the test
+        data_validation_fraction: share of the rows to validate on, from 0 to 1
+        data_test_fraction: share of the rows to test on, from 0 to 1
+        data_split_seed: of which rows those are
+        with_activations: The inputs of products in each format too
+        train: Train the model in each format as well, beside quantizing it, or after pruning, where
+            zeros stay: for one epoch on the training rows of --data, or as --train-config says
+        train_config: TOML file with the keys of hone train --config
+        measurements: File in which measurements are remembered between runs (default:
+            measurements.txt in --output)
+        to: number format of the weights, e.g. mxint8
+        rule: address=format, where the last match wins: a regular expression on names, op:NAME or
+            name:NAME; LAYER.in and LAYER.bias are a layer's input and bias; the format may be keep
+        skip: regular expression on names of tensors that are kept
+        activations: number format of the inputs of linear, conv, matmul and attention. int8 and
+            uint8.asym, of the tensor or of each row (g1x0), and mxint8 are multiplied as integers
+            by such weights (mxint8 by linear's), and round the inputs of layers with weights alone;
+            others are simulated; int8@min-max: by a scale that calibration data choose (min-max,
+            moving-average, percentile, mse, entropy)
+        method: how weights are rounded: nearest, scale-search or gptq (needs calibration data)
+        damping: gptq adds this share of the inputs' mean square to that of each, above 0 to 100
+        activation_order: gptq rounds weights of large inputs first
+        bias_correction: biases take up the mean error of rounded weights (needs calibration data)
+        equalise_layers: give weights of consecutive layers the same ranges first
+        smooth_quant: move outliers of activations that are rounded into the weights first (needs
+            calibration data)
+        awq_scaling: enlarge weights of large activations before rounding (needs calibration data)
+        rotate_hadamard: compute on blocks of 32 to 128 channels that are rotated by a Hadamard
+            matrix
+        alpha: how far smooth-quant moves outliers, from 0 to 1
+        on_nonfinite: what NaN and infinite weights are met with: error, saturate or keep
+        calib: calibration data: .txt with a text a line, .npz with arrays named like the inputs, or
+            .npy
+        calib_batch: samples of it that run at once (16)
+        compute: Store in the model what products read activations in: f32 or bf16
+        device: Device that runs the model: cpu[:VARIANT], cuda[:VARIANT], reference; cpu:avx512 is
+            --isa avx512; auto: a GPU where there is one, else the CPU (default: cpu)
+        isa: Instruction set to generate code for: avx2, avx512, avx512_bf16, amx or host, then
+            +feature or -feature, as in avx2+avx_vnni, host-amx_bf16, host+amx_emulated (default:
+            host)
+        no_fallback: Refuse, and list, steps that the device has no kernel for, which kernels of the
+            host run otherwise, on copies, and where there are none the interpreter
+        backend: cpu: compiled code; cuda: code for an NVIDIA GPU; reference: slow and obvious, sums
+            in double (cpu, cuda, reference)
+        optimise: 0: as it is, interpreted; 1: canonical form, interpreted; 2: compiled
+        threads: Threads to use
+        verify: Verify the graph after every pass
+        cache: Folder for machine code (default: $HONE_CACHE or ~/.cache/hone)
+        no_cache: Neither read nor write machine code on disk
+        no_fusion: Give each node a kernel of its own
+        no_winograd: Sums of products as they are written: no Winograd convolutions, whose rounding
+            errors are larger
+        no_pass: Leave a pass out (repeatable)
+        trust_code: Run the machine code that the model's file carries (hone compile): it is a
+            program, and can do whatever hone can
+        progress: called with what comes next; True: a bar of tqdm
+        warning: called with what one should know, a sentence at a time
+    """
+    return run_task(_hone._sweep, locals())
 
 
 def train(

@@ -1,10 +1,14 @@
 // Written by generate_api from the tables of options.
 #include "options.h"
 
+#include <hone/allocate.h>
 #include <hone/bench.h>
 #include <hone/evaluate.h>
+#include <hone/prune.h>
 #include <hone/quantize.h>
+#include <hone/search.h>
 #include <hone/session.h>
+#include <hone/sweep.h>
 #include <hone/train.h>
 
 namespace hone::python {
@@ -489,6 +493,458 @@ TrainOptions options_of(const nb::dict& given) {
   take(given, "no_winograd", options.no_winograd);
   take(given, "no_pass", options.no_pass);
   take(given, "compute", options.compute);
+  return options;
+}
+
+template <>
+PruneOptions options_of(const nb::dict& given) {
+  static constexpr const char* kNames[] = {
+      "sparsity",
+      "method",
+      "structure",
+      "scope",
+      "rule",
+      "skip",
+      "seed",
+      "schedule",
+      "stages",
+      "score_rate",
+      "data",
+      "batch",
+      "train_config",
+      "store",
+      "device",
+      "isa",
+      "no_fallback",
+      "backend",
+      "optimise",
+      "threads",
+      "verify",
+      "cache",
+      "no_cache",
+      "no_fusion",
+      "no_winograd",
+      "no_pass",
+      nullptr};
+  check_names(given, kNames);
+  PruneOptions options;
+  take(given, "sparsity", options.sparsity);
+  take(given, "method", options.method);
+  take(given, "structure", options.structure);
+  take(given, "scope", options.scope);
+  take(given, "rule", options.rule);
+  take(given, "skip", options.skip);
+  take(given, "seed", options.seed);
+  take(given, "schedule", options.schedule);
+  take(given, "stages", options.stages);
+  take(given, "score_rate", options.score_rate);
+  take(given, "data", options.data);
+  take(given, "batch", options.batch);
+  take(given, "train_config", options.train_config);
+  take(given, "store", options.store);
+  take(given, "device", options.device);
+  take(given, "isa", options.isa);
+  take(given, "no_fallback", options.no_fallback);
+  take(given, "backend", options.backend);
+  take(given, "optimise", options.optimise);
+  take(given, "threads", options.threads);
+  take(given, "verify", options.verify);
+  take(given, "cache", options.cache);
+  take(given, "no_cache", options.no_cache);
+  take(given, "no_fusion", options.no_fusion);
+  take(given, "no_winograd", options.no_winograd);
+  take(given, "no_pass", options.no_pass);
+  return options;
+}
+
+template <>
+SweepOptions options_of(const nb::dict& given) {
+  static constexpr const char* kNames[] = {
+      "formats",
+      "sparsity",
+      "methods",
+      "structure",
+      "scope",
+      "data",
+      "metric",
+      "data_split",
+      "data_limit",
+      "score_output",
+      "max_length",
+      "data_format",
+      "data_text",
+      "data_text2",
+      "data_label",
+      "data_labels",
+      "data_target",
+      "data_tokens",
+      "data_tags",
+      "data_group_column",
+      "data_split_column",
+      "data_separator",
+      "data_no_header",
+      "data_classes",
+      "data_channels",
+      "data_validation_file",
+      "data_test_file",
+      "data_validation_fraction",
+      "data_test_fraction",
+      "data_split_seed",
+      "with_activations",
+      "train",
+      "train_config",
+      "measurements",
+      "to",
+      "rule",
+      "skip",
+      "activations",
+      "method",
+      "damping",
+      "activation_order",
+      "bias_correction",
+      "equalise_layers",
+      "smooth_quant",
+      "awq_scaling",
+      "rotate_hadamard",
+      "alpha",
+      "on_nonfinite",
+      "calib",
+      "calib_batch",
+      "compute",
+      "device",
+      "isa",
+      "no_fallback",
+      "backend",
+      "optimise",
+      "threads",
+      "verify",
+      "cache",
+      "no_cache",
+      "no_fusion",
+      "no_winograd",
+      "no_pass",
+      "trust_code",
+      nullptr};
+  check_names(given, kNames);
+  SweepOptions options;
+  take(given, "formats", options.formats);
+  take(given, "sparsity", options.sparsity);
+  take(given, "methods", options.methods);
+  take(given, "structure", options.structure);
+  take(given, "scope", options.scope);
+  take(given, "data", options.data);
+  take(given, "metric", options.metric);
+  take(given, "data_split", options.data_split);
+  take(given, "data_limit", options.data_limit);
+  take(given, "score_output", options.score_output);
+  take(given, "max_length", options.max_length);
+  take(given, "data_format", options.data_format);
+  take(given, "data_text", options.data_text);
+  take(given, "data_text2", options.data_text2);
+  take(given, "data_label", options.data_label);
+  take(given, "data_labels", options.data_labels);
+  take(given, "data_target", options.data_target);
+  take(given, "data_tokens", options.data_tokens);
+  take(given, "data_tags", options.data_tags);
+  take(given, "data_group_column", options.data_group_column);
+  take(given, "data_split_column", options.data_split_column);
+  take(given, "data_separator", options.data_separator);
+  take(given, "data_no_header", options.data_no_header);
+  take(given, "data_classes", options.data_classes);
+  take(given, "data_channels", options.data_channels);
+  take(given, "data_validation_file", options.data_validation_file);
+  take(given, "data_test_file", options.data_test_file);
+  take(given, "data_validation_fraction", options.data_validation_fraction);
+  take(given, "data_test_fraction", options.data_test_fraction);
+  take(given, "data_split_seed", options.data_split_seed);
+  take(given, "with_activations", options.with_activations);
+  take(given, "train", options.train);
+  take(given, "train_config", options.train_config);
+  take(given, "measurements", options.measurements);
+  take(given, "to", options.to);
+  take(given, "rule", options.rule);
+  take(given, "skip", options.skip);
+  take(given, "activations", options.activations);
+  take(given, "method", options.method);
+  take(given, "damping", options.damping);
+  take(given, "activation_order", options.activation_order);
+  take(given, "bias_correction", options.bias_correction);
+  take(given, "equalise_layers", options.equalise_layers);
+  take(given, "smooth_quant", options.smooth_quant);
+  take(given, "awq_scaling", options.awq_scaling);
+  take(given, "rotate_hadamard", options.rotate_hadamard);
+  take(given, "alpha", options.alpha);
+  take(given, "on_nonfinite", options.on_nonfinite);
+  take(given, "calib", options.calib);
+  take(given, "calib_batch", options.calib_batch);
+  take(given, "compute", options.compute);
+  take(given, "device", options.device);
+  take(given, "isa", options.isa);
+  take(given, "no_fallback", options.no_fallback);
+  take(given, "backend", options.backend);
+  take(given, "optimise", options.optimise);
+  take(given, "threads", options.threads);
+  take(given, "verify", options.verify);
+  take(given, "cache", options.cache);
+  take(given, "no_cache", options.no_cache);
+  take(given, "no_fusion", options.no_fusion);
+  take(given, "no_winograd", options.no_winograd);
+  take(given, "no_pass", options.no_pass);
+  take(given, "trust_code", options.trust_code);
+  return options;
+}
+
+template <>
+AllocateOptions options_of(const nb::dict& given) {
+  static constexpr const char* kNames[] = {
+      "formats",
+      "budget",
+      "lambda_",
+      "data",
+      "metric",
+      "data_split",
+      "data_limit",
+      "score_output",
+      "max_length",
+      "data_format",
+      "data_text",
+      "data_text2",
+      "data_label",
+      "data_labels",
+      "data_target",
+      "data_tokens",
+      "data_tags",
+      "data_group_column",
+      "data_split_column",
+      "data_separator",
+      "data_no_header",
+      "data_classes",
+      "data_channels",
+      "data_validation_file",
+      "data_test_file",
+      "data_validation_fraction",
+      "data_test_fraction",
+      "data_split_seed",
+      "for_",
+      "batch",
+      "seq",
+      "dim",
+      "front",
+      "measure_all",
+      "trials",
+      "measurements",
+      "seconds",
+      "seed",
+      "to",
+      "rule",
+      "skip",
+      "activations",
+      "method",
+      "damping",
+      "activation_order",
+      "bias_correction",
+      "equalise_layers",
+      "smooth_quant",
+      "awq_scaling",
+      "rotate_hadamard",
+      "alpha",
+      "on_nonfinite",
+      "calib",
+      "calib_batch",
+      "compute",
+      "device",
+      "isa",
+      "no_fallback",
+      "backend",
+      "optimise",
+      "threads",
+      "verify",
+      "cache",
+      "no_cache",
+      "no_fusion",
+      "no_winograd",
+      "no_pass",
+      "trust_code",
+      nullptr};
+  check_names(given, kNames);
+  AllocateOptions options;
+  take(given, "formats", options.formats);
+  take(given, "budget", options.budget);
+  take(given, "lambda_", options.lambda);
+  take(given, "data", options.data);
+  take(given, "metric", options.metric);
+  take(given, "data_split", options.data_split);
+  take(given, "data_limit", options.data_limit);
+  take(given, "score_output", options.score_output);
+  take(given, "max_length", options.max_length);
+  take(given, "data_format", options.data_format);
+  take(given, "data_text", options.data_text);
+  take(given, "data_text2", options.data_text2);
+  take(given, "data_label", options.data_label);
+  take(given, "data_labels", options.data_labels);
+  take(given, "data_target", options.data_target);
+  take(given, "data_tokens", options.data_tokens);
+  take(given, "data_tags", options.data_tags);
+  take(given, "data_group_column", options.data_group_column);
+  take(given, "data_split_column", options.data_split_column);
+  take(given, "data_separator", options.data_separator);
+  take(given, "data_no_header", options.data_no_header);
+  take(given, "data_classes", options.data_classes);
+  take(given, "data_channels", options.data_channels);
+  take(given, "data_validation_file", options.data_validation_file);
+  take(given, "data_test_file", options.data_test_file);
+  take(given, "data_validation_fraction", options.data_validation_fraction);
+  take(given, "data_test_fraction", options.data_test_fraction);
+  take(given, "data_split_seed", options.data_split_seed);
+  take(given, "for_", options.for_);
+  take(given, "batch", options.batch);
+  take(given, "seq", options.seq);
+  take(given, "dim", options.dim);
+  take(given, "front", options.front);
+  take(given, "measure_all", options.measure_all);
+  take(given, "trials", options.trials);
+  take(given, "measurements", options.measurements);
+  take(given, "seconds", options.seconds);
+  take(given, "seed", options.seed);
+  take(given, "to", options.to);
+  take(given, "rule", options.rule);
+  take(given, "skip", options.skip);
+  take(given, "activations", options.activations);
+  take(given, "method", options.method);
+  take(given, "damping", options.damping);
+  take(given, "activation_order", options.activation_order);
+  take(given, "bias_correction", options.bias_correction);
+  take(given, "equalise_layers", options.equalise_layers);
+  take(given, "smooth_quant", options.smooth_quant);
+  take(given, "awq_scaling", options.awq_scaling);
+  take(given, "rotate_hadamard", options.rotate_hadamard);
+  take(given, "alpha", options.alpha);
+  take(given, "on_nonfinite", options.on_nonfinite);
+  take(given, "calib", options.calib);
+  take(given, "calib_batch", options.calib_batch);
+  take(given, "compute", options.compute);
+  take(given, "device", options.device);
+  take(given, "isa", options.isa);
+  take(given, "no_fallback", options.no_fallback);
+  take(given, "backend", options.backend);
+  take(given, "optimise", options.optimise);
+  take(given, "threads", options.threads);
+  take(given, "verify", options.verify);
+  take(given, "cache", options.cache);
+  take(given, "no_cache", options.no_cache);
+  take(given, "no_fusion", options.no_fusion);
+  take(given, "no_winograd", options.no_winograd);
+  take(given, "no_pass", options.no_pass);
+  take(given, "trust_code", options.trust_code);
+  return options;
+}
+
+template <>
+SearchOptions options_of(const nb::dict& given) {
+  static constexpr const char* kNames[] = {
+      "model",
+      "config",
+      "space",
+      "data",
+      "objective",
+      "budget",
+      "trials",
+      "sampler",
+      "sampler_option",
+      "pruner",
+      "pruner_option",
+      "seed",
+      "workers",
+      "storage",
+      "study",
+      "resume",
+      "output",
+      "inputs",
+      "model_format",
+      "data_format",
+      "data_text",
+      "data_text2",
+      "data_label",
+      "data_labels",
+      "data_target",
+      "data_tokens",
+      "data_tags",
+      "data_group_column",
+      "data_split_column",
+      "data_separator",
+      "data_no_header",
+      "data_classes",
+      "data_channels",
+      "data_validation_file",
+      "data_test_file",
+      "data_validation_fraction",
+      "data_test_fraction",
+      "data_split_seed",
+      "device",
+      "isa",
+      "no_fallback",
+      "backend",
+      "optimise",
+      "threads",
+      "verify",
+      "cache",
+      "no_cache",
+      "no_fusion",
+      "no_winograd",
+      "no_pass",
+      nullptr};
+  check_names(given, kNames);
+  SearchOptions options;
+  take(given, "model", options.model);
+  take(given, "config", options.config);
+  take(given, "space", options.space);
+  take(given, "data", options.data);
+  take(given, "objective", options.objective);
+  take(given, "budget", options.budget);
+  take(given, "trials", options.trials);
+  take(given, "sampler", options.sampler);
+  take(given, "sampler_option", options.sampler_option);
+  take(given, "pruner", options.pruner);
+  take(given, "pruner_option", options.pruner_option);
+  take(given, "seed", options.seed);
+  take(given, "workers", options.workers);
+  take(given, "storage", options.storage);
+  take(given, "study", options.study);
+  take(given, "resume", options.resume);
+  take(given, "output", options.output);
+  take(given, "inputs", options.inputs);
+  take(given, "model_format", options.model_format);
+  take(given, "data_format", options.data_format);
+  take(given, "data_text", options.data_text);
+  take(given, "data_text2", options.data_text2);
+  take(given, "data_label", options.data_label);
+  take(given, "data_labels", options.data_labels);
+  take(given, "data_target", options.data_target);
+  take(given, "data_tokens", options.data_tokens);
+  take(given, "data_tags", options.data_tags);
+  take(given, "data_group_column", options.data_group_column);
+  take(given, "data_split_column", options.data_split_column);
+  take(given, "data_separator", options.data_separator);
+  take(given, "data_no_header", options.data_no_header);
+  take(given, "data_classes", options.data_classes);
+  take(given, "data_channels", options.data_channels);
+  take(given, "data_validation_file", options.data_validation_file);
+  take(given, "data_test_file", options.data_test_file);
+  take(given, "data_validation_fraction", options.data_validation_fraction);
+  take(given, "data_test_fraction", options.data_test_fraction);
+  take(given, "data_split_seed", options.data_split_seed);
+  take(given, "device", options.device);
+  take(given, "isa", options.isa);
+  take(given, "no_fallback", options.no_fallback);
+  take(given, "backend", options.backend);
+  take(given, "optimise", options.optimise);
+  take(given, "threads", options.threads);
+  take(given, "verify", options.verify);
+  take(given, "cache", options.cache);
+  take(given, "no_cache", options.no_cache);
+  take(given, "no_fusion", options.no_fusion);
+  take(given, "no_winograd", options.no_winograd);
+  take(given, "no_pass", options.no_pass);
   return options;
 }
 

@@ -1,12 +1,17 @@
 // Written by generate_api from the headers of include/hone.
+#include <hone/allocate.h>
 #include <hone/bench.h>
 #include <hone/evaluate.h>
 #include <hone/formats.h>
 #include <hone/graph.h>
 #include <hone/inspect.h>
 #include <hone/model.h>
+#include <hone/prune.h>
 #include <hone/quantize.h>
+#include <hone/search.h>
 #include <hone/session.h>
+#include <hone/study.h>
+#include <hone/sweep.h>
 #include <hone/train.h>
 
 #include "structs.h"
@@ -14,6 +19,9 @@
 namespace hone::python {
 
 void bind_structs(nb::module_& m) {
+  auto MeasuredChoice_class = add_struct<api::MeasuredChoice>(m, "MeasuredChoice", "One choice of formats for all weights, measured.", {"name", "average_bits", "bytes", "selecting", "held_out"});
+  auto AllocatedTensor_class = add_struct<api::AllocatedTensor>(m, "AllocatedTensor", "One weight of the plan, alone in its format.", {"name", "format", "bytes", "layer_error", "output_error", "is_measured"});
+  auto AllocateResult_class = add_struct<api::AllocateResult>(m, "AllocateResult", "A plan, beside one format for all and the original.", {"rule", "skip", "method", "activations", "compute", "file_bytes", "data", "metric", "chosen", "original", "uniform", "front", "tensors", "measured", "recalled"});
   auto SpeedComparison_class = add_struct<api::SpeedComparison>(m, "SpeedComparison", "One model beside the first.", {"ratio", "ci95", "cosine", "may_claim", "verdict"});
   auto TimedModel_class = add_struct<api::TimedModel>(m, "TimedModel", "The times of one model. Nanoseconds are of one run.", {"name", "sha256", "file_bytes", "weight_bytes", "arena_bytes", "batch", "median_ns", "min_ns", "p90_ns", "p99_ns", "median_ci95_ns", "samples_ns", "comparison"});
   auto BenchResult_class = add_struct<api::BenchResult>(m, "BenchResult", "Several models, timed in turn.", {"models", "evaluation", "notes"});
@@ -22,6 +30,7 @@ void bind_structs(nb::module_& m) {
   auto FigureDifference_class = add_struct<api::FigureDifference>(m, "FigureDifference", "A figure less that of the first model, on the same samples.", {"value", "ci95"});
   auto EvaluatedModel_class = add_struct<api::EvaluatedModel>(m, "EvaluatedModel", "What the answers of one model are worth.", {"name", "sha256", "file_bytes", "figures", "differences"});
   auto EvaluateResult_class = add_struct<api::EvaluateResult>(m, "EvaluateResult", "Several models on the same rows.", {"data", "models", "class_names", "notes"});
+  auto OutputQuality_class = add_struct<api::OutputQuality>(m, "OutputQuality", "How far what a changed model computes is from the original's, and what its answers are worth.", {"error", "error_ci95", "metric", "metric_ci95", "difference"});
   auto FormatFamily_class = add_struct<api::FormatFamily>(m, "FormatFamily", "A family of formats.", {"name", "doc", "examples"});
   auto FormatInfo_class = add_struct<api::FormatInfo>(m, "FormatInfo", "A format by its text.", {"text", "family", "bits", "is_plain", "changes_only"});
   auto EncodeCounts_class = add_struct<api::EncodeCounts>(m, "EncodeCounts", "What packing could not represent, in elements.", {"nan", "inf", "saturated", "flushed_to_zero"});
@@ -36,14 +45,51 @@ void bind_structs(nb::module_& m) {
   auto SavedModel_class = add_struct<api::SavedModel>(m, "SavedModel", "What save() wrote.", {"bytes", "files", "check", "notes"});
   auto TextRange_class = add_struct<api::TextRange>(m, "TextRange", "What a token covers of its text, in bytes: [begin, end).", {"begin", "end"});
   auto Tokens_class = add_struct<api::Tokens>(m, "Tokens", "One text as a model reads it. All lists are of one length.", {"ids", "types", "ranges", "left_out"});
+  auto PrunedPart_class = add_struct<api::PrunedPart>(m, "PrunedPart", "One weight, family of channels, or layer.", {"name", "all", "gone", "kept_because"});
+  auto StageTraining_class = add_struct<api::StageTraining>(m, "StageTraining", "The training after one stage.", {"steps", "data_rows", "seconds", "best"});
+  auto PruneResult_class = add_struct<api::PruneResult>(m, "PruneResult", "A pruned model, and what went.", {"model", "is_smaller", "parts", "weights_before", "weights_after", "whole_bytes", "sparse_bytes", "training", "notes"});
   auto QuantizedTensor_class = add_struct<api::QuantizedTensor>(m, "QuantizedTensor", "One constant, or the inputs of one layer.", {"name", "shape", "before", "after", "decided_by", "elements", "bytes_before", "bytes_after", "sqnr_db"});
   auto QuantizeResult_class = add_struct<api::QuantizeResult>(m, "QuantizeResult", "A quantized model, and what became of each tensor.", {"model", "tensors", "activations", "weight_bytes_before", "weight_bytes_after"});
+  auto SearchResult_class = add_struct<api::SearchResult>(m, "SearchResult", "What all studies of a search found.", {"model", "data", "studies"});
   auto Port_class = add_struct<api::Port>(m, "Port", "An input or an output of a session.", {"name", "type", "dtype", "shape"});
   auto SessionStatistics_class = add_struct<api::SessionStatistics>(m, "SessionStatistics", "What making a session, and its runs so far, took.", {"prepare_ms", "specialise_ms", "compile_ms", "prepack_ms", "kernels_compiled", "kernels_cached", "prepacked_bytes", "direct_weight_bytes", "arena_bytes", "scratch_bytes", "output_bytes", "notes"});
   auto DeviceInfo_class = add_struct<api::DeviceInfo>(m, "DeviceInfo", "Devices that this library has, as SessionOptions::device takes them, whether they are there or not.", {"name", "doc", "variants"});
+  auto StudyTrial_class = add_struct<api::StudyTrial>(m, "StudyTrial", "One trial.", {"number", "state", "parameters", "values", "figures"});
+  auto Study_class = add_struct<api::Study>(m, "Study", "One study, as far as it has come.", {"name", "objectives", "directions", "trials", "best", "notes"});
+  auto SweptVariant_class = add_struct<api::SweptVariant>(m, "SweptVariant", "One variant of the model, measured.", {"format", "method", "sparsity", "trained", "selecting", "held_out", "average_bits", "bytes", "parameters"});
+  auto SweepResult_class = add_struct<api::SweepResult>(m, "SweepResult", "Variants in the order of measuring: with training each one as it is, then trained.", {"data", "metric", "variants", "original", "original_trained", "best", "measured", "recalled"});
   auto TrainingEntry_class = add_struct<api::TrainingEntry>(m, "TrainingEntry", "What was written down of a step, or of a validation.", {"step", "epoch", "split", "seconds", "values"});
   auto ValidationResult_class = add_struct<api::ValidationResult>(m, "ValidationResult", "Figures on the rows that are kept for validation.", {"step", "loss", "metric", "metric_ci95"});
   auto TrainResult_class = add_struct<api::TrainResult>(m, "TrainResult", "A trained model, and how it came about.", {"model", "classes", "trained_elements", "data_rows", "steps", "seconds", "best", "last", "ended", "history", "notes"});
+  MeasuredChoice_class
+      .def_ro("name", &api::MeasuredChoice::name, "\"the plan\", \"all in mxint4\"")
+      .def_ro("average_bits", &api::MeasuredChoice::average_bits, "of everything that is stored")
+      .def_ro("bytes", &api::MeasuredChoice::bytes, "of the weights")
+      .def_ro("selecting", &api::MeasuredChoice::selecting, "")
+      .def_ro("held_out", &api::MeasuredChoice::held_out, "");
+  AllocatedTensor_class
+      .def_ro("name", &api::AllocatedTensor::name, "")
+      .def_ro("format", &api::AllocatedTensor::format, "")
+      .def_ro("bytes", &api::AllocatedTensor::bytes, "")
+      .def_ro("layer_error", &api::AllocatedTensor::layer_error, "of its layer's output, relative")
+      .def_ro("output_error", &api::AllocatedTensor::output_error, "of the model's outputs")
+      .def_ro("is_measured", &api::AllocatedTensor::is_measured, "else the output error is an estimate");
+  AllocateResult_class
+      .def_ro("rule", &api::AllocateResult::rule, "The plan, as QuantizeOptions has it: quantize() makes the model of these.")
+      .def_ro("skip", &api::AllocateResult::skip, "The plan, as QuantizeOptions has it: quantize() makes the model of these.")
+      .def_ro("method", &api::AllocateResult::method, "The plan, as QuantizeOptions has it: quantize() makes the model of these.")
+      .def_ro("activations", &api::AllocateResult::activations, "The plan, as QuantizeOptions has it: quantize() makes the model of these.")
+      .def_ro("compute", &api::AllocateResult::compute, "The plan, as QuantizeOptions has it: quantize() makes the model of these.")
+      .def_ro("file_bytes", &api::AllocateResult::file_bytes, "of the file that this model makes")
+      .def_ro("data", &api::AllocateResult::data, "what choices were measured on, in words")
+      .def_ro("metric", &api::AllocateResult::metric, "what they were judged by; empty: the output error")
+      .def_ro("chosen", &api::AllocateResult::chosen, "The plan, as QuantizeOptions has it: quantize() makes the model of these.")
+      .def_ro("original", &api::AllocateResult::original, "The plan, as QuantizeOptions has it: quantize() makes the model of these.")
+      .def_ro("uniform", &api::AllocateResult::uniform, "by format")
+      .def_ro("front", &api::AllocateResult::front, "on demand: for other budgets")
+      .def_ro("tensors", &api::AllocateResult::tensors, "The plan, as QuantizeOptions has it: quantize() makes the model of these.")
+      .def_ro("measured", &api::AllocateResult::measured, "recalled: from AllocateOptions::measurements")
+      .def_ro("recalled", &api::AllocateResult::recalled, "recalled: from AllocateOptions::measurements");
   SpeedComparison_class
       .def_ro("ratio", &api::SpeedComparison::ratio, "the first model's time by its own: above 1 it takes less")
       .def_ro("ci95", &api::SpeedComparison::ci95, "of the ratio")
@@ -93,6 +139,12 @@ void bind_structs(nb::module_& m) {
       .def_ro("models", &api::EvaluateResult::models, "")
       .def_ro("class_names", &api::EvaluateResult::class_names, "")
       .def_ro("notes", &api::EvaluateResult::notes, "what one must know of the data, in sentences");
+  OutputQuality_class
+      .def_ro("error", &api::OutputQuality::error, "of the outputs: sum of squared differences over the sum of their squares")
+      .def_ro("error_ci95", &api::OutputQuality::error_ci95, "none: too few samples")
+      .def_ro("metric", &api::OutputQuality::metric, "where the data have labels: NaN where outputs are not finite")
+      .def_ro("metric_ci95", &api::OutputQuality::metric_ci95, "")
+      .def_ro("difference", &api::OutputQuality::difference, "of the metric to the original's, on the same samples");
   FormatFamily_class
       .def_ro("name", &api::FormatFamily::name, "\"mxint<W>\"")
       .def_ro("doc", &api::FormatFamily::doc, "what it is, and where it comes from")
@@ -169,6 +221,26 @@ void bind_structs(nb::module_& m) {
       .def_ro("types", &api::Tokens::types, "which text of a pair a token belongs to")
       .def_ro("ranges", &api::Tokens::ranges, "empty ranges of the model's own tokens")
       .def_ro("left_out", &api::Tokens::left_out, "tokens that max_length left no room for");
+  PrunedPart_class
+      .def_ro("name", &api::PrunedPart::name, "")
+      .def_ro("all", &api::PrunedPart::all, "weights, or units")
+      .def_ro("gone", &api::PrunedPart::gone, "weights, or units")
+      .def_ro("kept_because", &api::PrunedPart::kept_because, "why nothing of it went; empty: something did");
+  StageTraining_class
+      .def_ro("steps", &api::StageTraining::steps, "")
+      .def_ro("data_rows", &api::StageTraining::data_rows, "")
+      .def_ro("seconds", &api::StageTraining::seconds, "")
+      .def_ro("best", &api::StageTraining::best, "none: nothing to validate on");
+  PruneResult_class
+      .def_ro("model", &api::PruneResult::model, "Model::save() writes it with the storage that was asked for")
+      .def_ro("is_smaller", &api::PruneResult::is_smaller, "parts went; else their weights are 0")
+      .def_ro("parts", &api::PruneResult::parts, "")
+      .def_ro("weights_before", &api::PruneResult::weights_before, "")
+      .def_ro("weights_after", &api::PruneResult::weights_after, "")
+      .def_ro("whole_bytes", &api::PruneResult::whole_bytes, "of all weights; sparse: zeros as a bitmap")
+      .def_ro("sparse_bytes", &api::PruneResult::sparse_bytes, "of all weights; sparse: zeros as a bitmap")
+      .def_ro("training", &api::PruneResult::training, "by stage, where there was one")
+      .def_ro("notes", &api::PruneResult::notes, "in sentences");
   QuantizedTensor_class
       .def_ro("name", &api::QuantizedTensor::name, "of the constant; address of the inputs: LAYER.in")
       .def_ro("shape", &api::QuantizedTensor::shape, "of a constant as it is packed")
@@ -185,6 +257,10 @@ void bind_structs(nb::module_& m) {
       .def_ro("activations", &api::QuantizeResult::activations, "inputs of layers; sizes are 0")
       .def_ro("weight_bytes_before", &api::QuantizeResult::weight_bytes_before, "of all constants")
       .def_ro("weight_bytes_after", &api::QuantizeResult::weight_bytes_after, "of all constants");
+  SearchResult_class
+      .def_ro("model", &api::SearchResult::model, "what candidates are made of")
+      .def_ro("data", &api::SearchResult::data, "what they were judged on, in words; empty: on no data")
+      .def_ro("studies", &api::SearchResult::studies, "");
   Port_class
       .def_ro("name", &api::Port::name, "by which it is given and got")
       .def_ro("type", &api::Port::type, "\"f32[B,S,384]\"")
@@ -207,6 +283,38 @@ void bind_structs(nb::module_& m) {
       .def_ro("name", &api::DeviceInfo::name, "")
       .def_ro("doc", &api::DeviceInfo::doc, "")
       .def_ro("variants", &api::DeviceInfo::variants, "what may stand behind a colon; empty: nothing");
+  StudyTrial_class
+      .def_ro("number", &api::StudyTrial::number, "in its study, from 0")
+      .def_ro("state", &api::StudyTrial::state, "as Optuna spells it: \"COMPLETE\", \"PRUNED\", \"FAIL\", …")
+      .def_ro("parameters", &api::StudyTrial::parameters, "as people read them: \"0.001\", \"mxint4\"")
+      .def_ro("values", &api::StudyTrial::values, "of a complete one: one for each objective")
+      .def_ro("figures", &api::StudyTrial::figures, "what a search of hone's measured of it: bytes, bits, accuracy, …");
+  Study_class
+      .def_ro("name", &api::Study::name, "")
+      .def_ro("objectives", &api::Study::objectives, "their names")
+      .def_ro("directions", &api::Study::directions, "of each: \"MINIMIZE\" or \"MAXIMIZE\"")
+      .def_ro("trials", &api::Study::trials, "by number")
+      .def_ro("best", &api::Study::best, "numbers of the best, or of the front of several objectives")
+      .def_ro("notes", &api::Study::notes, "of a search: what one should know, in sentences");
+  SweptVariant_class
+      .def_ro("format", &api::SweptVariant::format, "of a sweep over formats: \"int8.f4\"")
+      .def_ro("method", &api::SweptVariant::method, "of a sweep over sparsities: \"l1\"")
+      .def_ro("sparsity", &api::SweptVariant::sparsity, "likewise")
+      .def_ro("trained", &api::SweptVariant::trained, "in the format, or after pruning")
+      .def_ro("selecting", &api::SweptVariant::selecting, "")
+      .def_ro("held_out", &api::SweptVariant::held_out, "")
+      .def_ro("average_bits", &api::SweptVariant::average_bits, "of formats: of everything that is stored")
+      .def_ro("bytes", &api::SweptVariant::bytes, "of the weights; of a sweep over sparsities with zeros as a bitmap")
+      .def_ro("parameters", &api::SweptVariant::parameters, "of a sweep over sparsities: weights that the model has");
+  SweepResult_class
+      .def_ro("data", &api::SweepResult::data, "what they were measured on, in words")
+      .def_ro("metric", &api::SweepResult::metric, "what they were judged by; empty: the output error")
+      .def_ro("variants", &api::SweepResult::variants, "")
+      .def_ro("original", &api::SweepResult::original, "as it is; of a sweep over sparsities only with training")
+      .def_ro("original_trained", &api::SweepResult::original_trained, "as long as the variants, with training")
+      .def_ro("best", &api::SweepResult::best, "of a sweep over formats: of `variants`, where choices are compared")
+      .def_ro("measured", &api::SweepResult::measured, "recalled: from SweepOptions::measurements")
+      .def_ro("recalled", &api::SweepResult::recalled, "recalled: from SweepOptions::measurements");
   TrainingEntry_class
       .def_ro("step", &api::TrainingEntry::step, "how many updates were made")
       .def_ro("epoch", &api::TrainingEntry::epoch, "how often the data were seen")
