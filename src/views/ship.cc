@@ -8,10 +8,10 @@
 #include "base/duration.h"
 #include "base/shell.h"
 #include "base/text.h"
-#include "jobs/bench_view.h"
-#include "jobs/probe_rounds_view.h"
 #include "measure/claim.h"
 #include "measure/environment.h"
+#include "views/bench.h"
+#include "views/probe_rounds.h"
 
 namespace hone {
 namespace {

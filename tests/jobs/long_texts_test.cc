@@ -5,11 +5,11 @@
 
 #include "base/philox.h"
 #include "jobs/evaluate.h"
-#include "jobs/evaluation_view.h"
 #include "jobs/quantize_model.h"
 #include "tests/generate/letter_model.h"
 #include "tests/jobs/jobs_fixture.h"
 #include "tests/support/error_of.h"
+#include "views/evaluation.h"
 
 namespace hone {
 namespace {
