@@ -96,6 +96,7 @@ std::string title_of(const Paragraph& paragraph) {
   for (std::string line : paragraph.code) {
     for (const char* word : {"HONE_API ", "enum class ", "class ", "struct ", "using ", "constexpr ", "typedef "})
       if (const size_t at = line.find(word); at != std::string::npos) line.erase(at, std::string(word).size());
+    for (size_t at; (at = line.find("::")) != std::string::npos;) line.replace(at, 2, "__");
     line = line.substr(0, line.find_first_of("(={:;"));
     const std::string text(trim(line));
     const size_t space = text.find_last_of(" *&");
@@ -127,8 +128,10 @@ std::string markdown(const Header& header) {
     for (const std::string& line : paragraph.comment) page += line + "\n";
     page += (paragraph.comment.empty() ? "```cpp\n" : "\n```cpp\n");
     for (const std::string& line : paragraph.code)
-      if (trim(line) == "private:") break;
-      else if (line.find("hone's own") == std::string::npos) page += line + "\n";
+      if (trim(line) == "private:") {
+        page += "};\n";
+        break;
+      } else if (line.find("hone's own") == std::string::npos) page += line + "\n";
     page += "```\n";
   }
   return page;
