@@ -92,6 +92,166 @@ class Tensor:
 
     def __deepcopy__(self, memo: object) -> Tensor: ...
 
+class MeasuredChoice:
+    """One choice of formats for all weights, measured."""
+
+    __match_args__: tuple[str, ...]
+
+    def __repr__(self) -> str: ...
+
+    def _repr_html_(self) -> str:
+        """What notebooks show: a table."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """
+        The attributes by name; those that are results are dicts, too. Models stay models.
+        """
+
+    @property
+    def name(self) -> str:
+        """"the plan", "all in mxint4\""""
+
+    @property
+    def average_bits(self) -> float:
+        """of everything that is stored"""
+
+    @property
+    def bytes(self) -> int:
+        """of the weights"""
+
+    @property
+    def selecting(self) -> OutputQuality: ...
+
+    @property
+    def held_out(self) -> OutputQuality: ...
+
+class AllocatedTensor:
+    """One weight of the plan, alone in its format."""
+
+    __match_args__: tuple[str, ...]
+
+    def __repr__(self) -> str: ...
+
+    def _repr_html_(self) -> str:
+        """What notebooks show: a table."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """
+        The attributes by name; those that are results are dicts, too. Models stay models.
+        """
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def format(self) -> str: ...
+
+    @property
+    def bytes(self) -> int: ...
+
+    @property
+    def layer_error(self) -> float:
+        """of its layer's output, relative"""
+
+    @property
+    def output_error(self) -> float:
+        """of the model's outputs"""
+
+    @property
+    def is_measured(self) -> bool:
+        """else the output error is an estimate"""
+
+class AllocateResult:
+    """A plan, beside one format for all and the original."""
+
+    __match_args__: tuple[str, ...]
+
+    def __repr__(self) -> str: ...
+
+    def _repr_html_(self) -> str:
+        """What notebooks show: a table."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """
+        The attributes by name; those that are results are dicts, too. Models stay models.
+        """
+
+    @property
+    def rule(self) -> list[str]:
+        """
+        The plan, as QuantizeOptions has it: quantize() makes the model of these.
+        """
+
+    @property
+    def skip(self) -> list[str]:
+        """
+        The plan, as QuantizeOptions has it: quantize() makes the model of these.
+        """
+
+    @property
+    def method(self) -> str:
+        """
+        The plan, as QuantizeOptions has it: quantize() makes the model of these.
+        """
+
+    @property
+    def activations(self) -> str:
+        """
+        The plan, as QuantizeOptions has it: quantize() makes the model of these.
+        """
+
+    @property
+    def compute(self) -> str:
+        """
+        The plan, as QuantizeOptions has it: quantize() makes the model of these.
+        """
+
+    @property
+    def file_bytes(self) -> int:
+        """of the file that this model makes"""
+
+    @property
+    def data(self) -> str:
+        """what choices were measured on, in words"""
+
+    @property
+    def metric(self) -> str:
+        """what they were judged by; empty: the output error"""
+
+    @property
+    def chosen(self) -> MeasuredChoice:
+        """
+        The plan, as QuantizeOptions has it: quantize() makes the model of these.
+        """
+
+    @property
+    def original(self) -> MeasuredChoice:
+        """
+        The plan, as QuantizeOptions has it: quantize() makes the model of these.
+        """
+
+    @property
+    def uniform(self) -> list[MeasuredChoice]:
+        """by format"""
+
+    @property
+    def front(self) -> list[MeasuredChoice]:
+        """on demand: for other budgets"""
+
+    @property
+    def tensors(self) -> list[AllocatedTensor]:
+        """
+        The plan, as QuantizeOptions has it: quantize() makes the model of these.
+        """
+
+    @property
+    def measured(self) -> int:
+        """recalled: from AllocateOptions::measurements"""
+
+    @property
+    def recalled(self) -> int:
+        """recalled: from AllocateOptions::measurements"""
+
 class SpeedComparison:
     """One model beside the first."""
 
@@ -357,6 +517,44 @@ class EvaluateResult:
     @property
     def notes(self) -> list[str]:
         """what one must know of the data, in sentences"""
+
+class OutputQuality:
+    """
+    How far what a changed model computes is from the original's, and what its answers are worth.
+    """
+
+    __match_args__: tuple[str, ...]
+
+    def __repr__(self) -> str: ...
+
+    def _repr_html_(self) -> str:
+        """What notebooks show: a table."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """
+        The attributes by name; those that are results are dicts, too. Models stay models.
+        """
+
+    @property
+    def error(self) -> float:
+        """
+        of the outputs: sum of squared differences over the sum of their squares
+        """
+
+    @property
+    def error_ci95(self) -> Interval | None:
+        """none: too few samples"""
+
+    @property
+    def metric(self) -> float | None:
+        """where the data have labels: NaN where outputs are not finite"""
+
+    @property
+    def metric_ci95(self) -> Interval | None: ...
+
+    @property
+    def difference(self) -> FigureDifference | None:
+        """of the metric to the original's, on the same samples"""
 
 class FormatFamily:
     """A family of formats."""
@@ -799,6 +997,112 @@ class Tokens:
     def left_out(self) -> int:
         """tokens that max_length left no room for"""
 
+class PrunedPart:
+    """One weight, family of channels, or layer."""
+
+    __match_args__: tuple[str, ...]
+
+    def __repr__(self) -> str: ...
+
+    def _repr_html_(self) -> str:
+        """What notebooks show: a table."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """
+        The attributes by name; those that are results are dicts, too. Models stay models.
+        """
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def all(self) -> int:
+        """weights, or units"""
+
+    @property
+    def gone(self) -> int:
+        """weights, or units"""
+
+    @property
+    def kept_because(self) -> str:
+        """why nothing of it went; empty: something did"""
+
+class StageTraining:
+    """The training after one stage."""
+
+    __match_args__: tuple[str, ...]
+
+    def __repr__(self) -> str: ...
+
+    def _repr_html_(self) -> str:
+        """What notebooks show: a table."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """
+        The attributes by name; those that are results are dicts, too. Models stay models.
+        """
+
+    @property
+    def steps(self) -> int: ...
+
+    @property
+    def data_rows(self) -> int: ...
+
+    @property
+    def seconds(self) -> float: ...
+
+    @property
+    def best(self) -> ValidationResult | None:
+        """none: nothing to validate on"""
+
+class PruneResult:
+    """A pruned model, and what went."""
+
+    __match_args__: tuple[str, ...]
+
+    def __repr__(self) -> str: ...
+
+    def _repr_html_(self) -> str:
+        """What notebooks show: a table."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """
+        The attributes by name; those that are results are dicts, too. Models stay models.
+        """
+
+    @property
+    def model(self) -> Model:
+        """Model::save() writes it with the storage that was asked for"""
+
+    @property
+    def is_smaller(self) -> bool:
+        """parts went; else their weights are 0"""
+
+    @property
+    def parts(self) -> list[PrunedPart]: ...
+
+    @property
+    def weights_before(self) -> int: ...
+
+    @property
+    def weights_after(self) -> int: ...
+
+    @property
+    def whole_bytes(self) -> int:
+        """of all weights; sparse: zeros as a bitmap"""
+
+    @property
+    def sparse_bytes(self) -> int:
+        """of all weights; sparse: zeros as a bitmap"""
+
+    @property
+    def training(self) -> list[StageTraining]:
+        """by stage, where there was one"""
+
+    @property
+    def notes(self) -> list[str]:
+        """in sentences"""
+
 class QuantizedTensor:
     """One constant, or the inputs of one layer."""
 
@@ -882,6 +1186,32 @@ class QuantizeResult:
     @property
     def weight_bytes_after(self) -> int:
         """of all constants"""
+
+class SearchResult:
+    """What all studies of a search found."""
+
+    __match_args__: tuple[str, ...]
+
+    def __repr__(self) -> str: ...
+
+    def _repr_html_(self) -> str:
+        """What notebooks show: a table."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """
+        The attributes by name; those that are results are dicts, too. Models stay models.
+        """
+
+    @property
+    def model(self) -> str:
+        """what candidates are made of"""
+
+    @property
+    def data(self) -> str:
+        """what they were judged on, in words; empty: on no data"""
+
+    @property
+    def studies(self) -> list[Study]: ...
 
 class Port:
     """An input or an output of a session."""
@@ -1000,6 +1330,176 @@ class DeviceInfo:
     @property
     def variants(self) -> str:
         """what may stand behind a colon; empty: nothing"""
+
+class StudyTrial:
+    """One trial."""
+
+    __match_args__: tuple[str, ...]
+
+    def __repr__(self) -> str: ...
+
+    def _repr_html_(self) -> str:
+        """What notebooks show: a table."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """
+        The attributes by name; those that are results are dicts, too. Models stay models.
+        """
+
+    @property
+    def number(self) -> int:
+        """in its study, from 0"""
+
+    @property
+    def state(self) -> str:
+        """as Optuna spells it: "COMPLETE", "PRUNED", "FAIL", …"""
+
+    @property
+    def parameters(self) -> dict[str, str]:
+        """as people read them: "0.001", "mxint4\""""
+
+    @property
+    def values(self) -> list[float]:
+        """of a complete one: one for each objective"""
+
+    @property
+    def figures(self) -> dict[str, float]:
+        """what a search of hone's measured of it: bytes, bits, accuracy, …"""
+
+class Study:
+    """One study, as far as it has come."""
+
+    __match_args__: tuple[str, ...]
+
+    def __repr__(self) -> str: ...
+
+    def _repr_html_(self) -> str:
+        """What notebooks show: a table."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """
+        The attributes by name; those that are results are dicts, too. Models stay models.
+        """
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def objectives(self) -> list[str]:
+        """their names"""
+
+    @property
+    def directions(self) -> list[str]:
+        """of each: "MINIMIZE" or "MAXIMIZE\""""
+
+    @property
+    def trials(self) -> list[StudyTrial]:
+        """by number"""
+
+    @property
+    def best(self) -> list[int]:
+        """numbers of the best, or of the front of several objectives"""
+
+    @property
+    def notes(self) -> list[str]:
+        """of a search: what one should know, in sentences"""
+
+class SweptVariant:
+    """One variant of the model, measured."""
+
+    __match_args__: tuple[str, ...]
+
+    def __repr__(self) -> str: ...
+
+    def _repr_html_(self) -> str:
+        """What notebooks show: a table."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """
+        The attributes by name; those that are results are dicts, too. Models stay models.
+        """
+
+    @property
+    def format(self) -> str:
+        """of a sweep over formats: "int8.f4\""""
+
+    @property
+    def method(self) -> str:
+        """of a sweep over sparsities: "l1\""""
+
+    @property
+    def sparsity(self) -> float:
+        """likewise"""
+
+    @property
+    def trained(self) -> bool:
+        """in the format, or after pruning"""
+
+    @property
+    def selecting(self) -> OutputQuality: ...
+
+    @property
+    def held_out(self) -> OutputQuality: ...
+
+    @property
+    def average_bits(self) -> float:
+        """of formats: of everything that is stored"""
+
+    @property
+    def bytes(self) -> int:
+        """of the weights; of a sweep over sparsities with zeros as a bitmap"""
+
+    @property
+    def parameters(self) -> int:
+        """of a sweep over sparsities: weights that the model has"""
+
+class SweepResult:
+    """
+    Variants in the order of measuring: with training each one as it is, then trained.
+    """
+
+    __match_args__: tuple[str, ...]
+
+    def __repr__(self) -> str: ...
+
+    def _repr_html_(self) -> str:
+        """What notebooks show: a table."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """
+        The attributes by name; those that are results are dicts, too. Models stay models.
+        """
+
+    @property
+    def data(self) -> str:
+        """what they were measured on, in words"""
+
+    @property
+    def metric(self) -> str:
+        """what they were judged by; empty: the output error"""
+
+    @property
+    def variants(self) -> list[SweptVariant]: ...
+
+    @property
+    def original(self) -> SweptVariant | None:
+        """as it is; of a sweep over sparsities only with training"""
+
+    @property
+    def original_trained(self) -> SweptVariant | None:
+        """as long as the variants, with training"""
+
+    @property
+    def best(self) -> int | None:
+        """of a sweep over formats: of `variants`, where choices are compared"""
+
+    @property
+    def measured(self) -> int:
+        """recalled: from SweepOptions::measurements"""
+
+    @property
+    def recalled(self) -> int:
+        """recalled: from SweepOptions::measurements"""
 
 class TrainingEntry:
     """What was written down of a step, or of a validation."""
@@ -1573,11 +2073,17 @@ def _compile(graph: Graph, options: dict[str, Any]) -> Session: ...
 def list_devices() -> list[DeviceInfo]:
     """Devices that this library has, whether they are there or not."""
 
+def _allocate(value: Model, options: dict[str, Any], progress: object | None, warning: object | None) -> AllocateResult: ...
+
 def _bench(value: Sequence[Model], options: dict[str, Any], progress: object | None, warning: object | None) -> BenchResult: ...
 
 def _evaluate(value: Sequence[Model], options: dict[str, Any], progress: object | None, warning: object | None) -> EvaluateResult: ...
 
+def _prune(value: Model, options: dict[str, Any], progress: object | None, warning: object | None) -> PruneResult: ...
+
 def _quantize(value: Model, options: dict[str, Any], progress: object | None, warning: object | None) -> QuantizeResult: ...
+
+def _sweep(value: Model, options: dict[str, Any], progress: object | None, warning: object | None) -> SweepResult: ...
 
 def _train(value: Model, options: dict[str, Any], progress: object | None, warning: object | None) -> TrainResult: ...
 
