@@ -5,6 +5,7 @@
 #include "api/models.h"
 #include "api/studies.h"
 #include "nas/search_options.h"
+#include "study/study.h"
 
 namespace hone::api {
 
@@ -16,8 +17,9 @@ SearchResult search(const SearchOptions& options, const Task& task) {
     const hone::SearchResult found = search_model(flags.typed(), context_of(task));
     SearchResult result{.model = found.model, .data = found.data_title, .studies = {}};
     for (const SearchedStudy& searched : found.studies) {
-      Study& study = result.studies.emplace_back(
-          described(searched.name, searched.directions(), searched.trials.get(), searched.ranked()));
+      const std::vector<Direction> directions = searched.directions();
+      Study& study = result.studies.emplace_back(described(searched.name, directions, searched.trials.get(),
+                                                           hone::pareto_front(*searched.trials, directions)));
       for (const Objective& objective : searched.objectives) study.objectives.push_back(objective.text);
       study.notes = searched.notes;
     }

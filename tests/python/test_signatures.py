@@ -10,15 +10,17 @@ import hone
 
 # Of the program alone: how models are opened, where results go, how long it may take.
 OF_THE_PROGRAM = {
-    "quantize": {"inputs", "format", "config", "output", "json"},
+    "quantize": {"inputs", "format", "config", "output", "json", "mase_config", "mase_exact"},
     "bench": {
         "inputs", "format", "json", "html", "print_after", "output_dir", "samples", "type",
-        *("op", "shape", "causal", "queries", "kv_heads", "kv_format", "page_rows", "on_demand"),  # of one operation
+        *("op", "shape", "causal", "queries", "kv_heads", "kv_format", "page_rows", "on_demand", "rows", "weight_format", "calls"),  # of one operation
     },
     "evaluate": {"inputs", "model_format", "json", "print_after", "report"},
-    "train": {"inputs", "config", "output", "json", "print_after", "report"},
+    "train": {"inputs", "model_format", "config", "output", "json", "print_after", "report"},
 }  # fmt: skip
-VERBS = {"quantize": "quantize", "bench": "bench", "evaluate": "evaluate", "train": "train", "compile": "run", "run": "run"}
+VERBS = {"quantize": "quantize", "bench": "bench", "evaluate": "evaluate", "train": "train", "compile": "run", "run": "run"} | {
+    name: name for name in ("prune", "sweep", "allocate")
+}
 OF_A_SESSION = {"memory_limit"}
 
 
@@ -40,7 +42,7 @@ def texts(function) -> dict[str, str]:
     """What a docstring says of each keyword."""
     lines = inspect.getdoc(function).split("Options:\n")[1]
     parts = re.split(r"^    (\w+): ", lines, flags=re.M)
-    return {name: " ".join(text.split()) for name, text in zip(parts[1::2], parts[2::2])}
+    return {name.rstrip("_"): " ".join(text.split()) for name, text in zip(parts[1::2], parts[2::2])}
 
 
 @unittest.skipUnless("HONE_PROGRAM" in os.environ, "needs the program of the same build: HONE_PROGRAM")
@@ -52,9 +54,9 @@ class Signatures(unittest.TestCase):
         for name, verb in VERBS.items():
             function, known = getattr(hone, name), flags(verb)
             parameters = {
-                key: p for key, p in inspect.signature(function).parameters.items()
+                key.rstrip("_"): p for key, p in inspect.signature(function).parameters.items()
                 if key not in ("model", "models", "inputs", "progress", "warning", *OF_A_SESSION)
-            }  # fmt: skip
+            }  # fmt: skip; words of Python's own end in _
             with self.subTest(name):
                 self.assertEqual(set(parameters) - set(known), set())
                 if name in OF_THE_PROGRAM:  # the flags of `hone run` also say what runs
