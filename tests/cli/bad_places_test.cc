@@ -172,6 +172,7 @@ TEST_F(BadPlaces, FilesWithoutPermission) {
   expect_refusal(hone_program({"info", file}, kNobody), {file, "can't open", "Permission denied"});
   expect_refusal(hone_program({"info", model}, kNobody),
                  {model + "/model.safetensors", "can't open", "Permission denied"});
+  fs::permissions(model + "/model.safetensors", fs::perms::all);
   expect_refusal(hone_program({"embed", model, "--text-file", texts, "-o", out + "/e.npy"}, kNobody),
                  {texts, "can't open", "Permission denied"});
   fs::permissions(model, fs::perms::owner_write);
