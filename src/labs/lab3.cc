@@ -188,7 +188,8 @@ Table format_table(const LabResults& results) {
 
 Table count_table(const LabResults& results) {
   std::map<std::string, int64_t> layers;
-  for (const auto& [name, format] : highest(trials_of(results, "formats", kMixed)).parameters) ++layers[format];
+  const auto trials = trials_of(results, "formats", kMixed);
+  for (const auto& [name, format] : highest(trials).parameters) ++layers[format];
   Table table{.key = "counts",
               .title = "All at once: how many layers of the highest trial have which format",
               .columns = {{"format", "format"}, {.key = "layers", .title = "layers", .style = kCount}}};

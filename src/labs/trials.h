@@ -36,6 +36,7 @@ std::vector<LabTrial> trials_of(const LabResults& results, const std::string& se
 // Accuracy less a price of bits; the trial that has most of it, the earliest of equals.
 double reward(const LabTrial& trial, double price);
 const LabTrial& highest(const std::vector<LabTrial>& trials, double price = 0);
+const LabTrial& highest(std::vector<LabTrial>&& trials, double price = 0) = delete;  // it would not outlive them
 
 // Up to each trial, the accuracy and the reward of the highest so far.
 enum class Curve { accuracy, reward };
