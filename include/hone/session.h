@@ -123,7 +123,7 @@ class HONE_API Session {
   // that there are not, and for values of another type, which change nothing.
   std::vector<std::string> parameter_names() const;
   Tensor parameter(const std::string& name) const;
-  void set_parameters(const NamedTensors& values);
+  void set_parameters(const NamedTensors& values);  // what lies in a caller's memory is copied
 
   // Refuses new runs with an Error, cancels those under way and returns when they have ended.
   void close();

@@ -106,7 +106,11 @@ Tensor Session::parameter(const std::string& name) const {
   return guarded([&] { return wrapped(impl_->session.parameter(name)); });
 }
 void Session::set_parameters(const NamedTensors& values) {
-  guarded([&] { impl_->session.set_parameters(engine(values)); });
+  guarded([&] {
+    hone::NamedTensors all;
+    for (const auto& [name, value] : values) all.emplace(name, copied(value));
+    impl_->session.set_parameters(all);
+  });
 }
 
 void Session::close() { impl_->session.close(); }

@@ -64,6 +64,12 @@ hone::Tensor engine(const Tensor& tensor) {
   return copy;
 }
 
+hone::Tensor copied(const Tensor& tensor) {
+  hone::Tensor elements = engine(tensor);
+  if (!tensor.impl()->memory) return elements;
+  return hone::Tensor(elements.dtype(), elements.shape(), Buffer::copy_of(elements.data().bytes()));
+}
+
 NamedTensors wrapped(hone::NamedTensors tensors) {
   NamedTensors all;
   for (auto& [name, tensor] : tensors) all.emplace(name, wrapped(std::move(tensor)));

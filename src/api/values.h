@@ -32,6 +32,7 @@ inline DType wrapped(hone::DType dtype) { return static_cast<DType>(dtype); }
 
 Tensor wrapped(hone::Tensor tensor);        // on the host
 hone::Tensor engine(const Tensor& tensor);  // elements stay where they are when they lie row-major and aligned
+hone::Tensor copied(const Tensor& tensor);  // never in a caller's memory: what the caller writes later is not seen
 NamedTensors wrapped(hone::NamedTensors tensors);
 hone::NamedTensors engine(const NamedTensors& tensors);
 

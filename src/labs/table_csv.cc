@@ -5,17 +5,10 @@
 
 #include <fmt/format.h>
 
-#include "base/text.h"
+#include "base/csv.h"
 
 namespace hone {
 namespace {
-
-std::string quoted(const std::string& text) {
-  if (text.find_first_of(",\"\r\n") == text.npos) return text;
-  std::string out = "\"";
-  for (char c : text) out += c == '"' ? "\"\"" : std::string(1, c);
-  return out + "\"";
-}
 
 std::string text_of(double value) { return std::isfinite(value) ? fmt::format("{}", value) : ""; }
 
@@ -39,8 +32,8 @@ std::string csv_of(const Table& table) {
   std::vector<std::string> cells;
   for (size_t c = 0; c < table.columns.size(); ++c) {
     const std::string& key = table.columns[c].key;
-    cells.push_back(quoted(key));
-    if (has_intervals(table, c)) cells.push_back(quoted(key + "_low")), cells.push_back(quoted(key + "_high"));
+    cells.push_back(csv_cell(key));
+    if (has_intervals(table, c)) cells.push_back(csv_cell(key + "_low")), cells.push_back(csv_cell(key + "_high"));
   }
   line(cells);
   for (const std::vector<Cell>& row : table.rows) {
@@ -48,7 +41,7 @@ std::string csv_of(const Table& table) {
     for (size_t c = 0; c < row.size(); ++c) {
       const Number* number = std::get_if<Number>(&row[c]);
       const std::string* text = std::get_if<std::string>(&row[c]);
-      cells.push_back(number ? text_of(number->value) : text ? quoted(*text) : "");
+      cells.push_back(number ? text_of(number->value) : text ? csv_cell(*text) : "");
       if (!has_intervals(table, c)) continue;
       const Interval* interval = interval_of(row[c]);
       cells.push_back(interval ? text_of(interval->low) : "");

@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "base/csv.h"
 #include "base/error.h"
 #include "labs/lab_results.h"
 
@@ -31,42 +32,22 @@ LabTrial trial_of(const std::vector<std::string>& names, const std::vector<std::
 
 }  // namespace
 
-std::vector<std::vector<std::string>> csv_rows(const std::string& text, const std::string& source) {
-  std::vector<std::vector<std::string>> rows;
-  std::vector<std::string> row(1);
-  bool quoted = false;
-  const auto end_row = [&] {
-    if (row.size() > 1 || !row[0].empty()) rows.push_back(row);
-    row.assign(1, "");
-  };
-  for (size_t at = 0; at < text.size(); ++at) {
-    const char c = text[at];
-    if (c == '"' && quoted && at + 1 < text.size() && text[at + 1] == '"') row.back() += text[++at];
-    else if (c == '"') quoted = !quoted;
-    else if (quoted || (c != ',' && c != '\n' && c != '\r')) row.back() += c;
-    else if (c == ',') row.emplace_back();
-    else if (c == '\n') end_row();
-  }
-  if (quoted) fail("{}: a quote in row {} does not end", source, rows.size() + 1);
-  end_row();
-  return rows;
-}
-
 double LabTrial::figure(const std::string& name) const {
   const auto found = figures.find(name);
   return found == figures.end() ? std::numeric_limits<double>::quiet_NaN() : found->second;
 }
 
 std::vector<LabTrial> parse_trials(const std::string& csv, const std::string& source) {
-  const auto rows = csv_rows(csv, source);
-  if (rows.empty()) fail("{}: no trials", source);
-  const auto state = std::ranges::find(rows[0], "state") - rows[0].begin();
+  CsvReader rows(csv, source);
+  std::vector<std::string> names, row;
+  if (!rows.next(names)) fail("{}: no trials", source);
+  const auto state = static_cast<size_t>(std::ranges::find(names, "state") - names.begin());
   std::vector<LabTrial> trials;
-  for (size_t r = 1; r < rows.size(); ++r) {
-    if (rows[r].size() != rows[0].size())
-      fail("{}: row {} has {} cells, and {} columns have names", source, r, rows[r].size(), rows[0].size());
-    if (static_cast<size_t>(state) < rows[r].size() && rows[r][static_cast<size_t>(state)] != "COMPLETE") continue;
-    trials.push_back(trial_of(rows[0], rows[r], source));
+  while (rows.next(row)) {
+    if (row.size() != names.size())
+      fail("{}:{}: the row has {} cells, and {} columns have names", source, rows.line(), row.size(), names.size());
+    if (state < row.size() && row[state] != "COMPLETE") continue;
+    trials.push_back(trial_of(names, row, source));
   }
   if (trials.empty()) fail("{}: no trial is complete", source);
   return trials;

@@ -10,9 +10,6 @@
 
 namespace hone {
 
-// Rows of CSV (RFC 4180). Throws Error, `source` first, for a quote that does not end.
-std::vector<std::vector<std::string>> csv_rows(const std::string& text, const std::string& source);
-
 struct LabTrial {
   int64_t number = 0;
   std::map<std::string, double> figures;          // accuracy, bits, bytes, …
@@ -20,7 +17,7 @@ struct LabTrial {
   double figure(const std::string& name) const;   // NaN where it has none
 };
 
-// The complete ones, in the order of their numbers.
+// The complete ones, in the order of their numbers. Throws Error, `source` first, for what is no list of trials.
 std::vector<LabTrial> parse_trials(const std::string& csv, const std::string& source);
 
 // A search, and the trials of each of its studies, whose results are called NAME-STUDY.

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "base/csv.h"
 #include "study/python_json.h"
 #include "study/timestamp.h"
 
@@ -13,13 +14,6 @@ namespace {
 std::string json_text(const TrialParameter& p) {
   const bool is_integer = p.distribution->kind == DistributionKind::integer;
   return is_integer ? p.distribution->text(p.value) : python_json(p.distribution->outside(p.value));
-}
-
-std::string quoted(const std::string& text) {
-  if (text.find_first_of(",\"\n\r") == text.npos) return text;
-  std::string result = "\"";
-  for (char c : text) result += c == '"' ? "\"\"" : std::string(1, c);
-  return result + '"';
 }
 
 }  // namespace
@@ -35,9 +29,9 @@ std::string csv_of(const OpenedStudy& study) {
       for (const auto& [key, value] : trial->user_attributes.items()) add(attributes, key);
   }
   std::string csv = "number,state,started,ended";
-  for (const std::string& name : study.objectives()) csv += "," + quoted(name);
-  for (const std::string& name : parameters) csv += "," + quoted("parameter " + name);
-  for (const std::string& name : attributes) csv += "," + quoted("attribute " + name);
+  for (const std::string& name : study.objectives()) csv += "," + csv_cell(name);
+  for (const std::string& name : parameters) csv += "," + csv_cell("parameter " + name);
+  for (const std::string& name : attributes) csv += "," + csv_cell("attribute " + name);
   for (const TrialPtr& trial : *study.trials) {
     csv += fmt::format("\n{},{},{},{}", trial->number, to_string(trial->state),
                        trial->started ? sql_time(*trial->started) : "", trial->ended ? sql_time(*trial->ended) : "");
@@ -46,12 +40,12 @@ std::string csv_of(const OpenedStudy& study) {
     for (const std::string& name : parameters) {
       const TrialParameter* p = trial->find(name);
       const Json value = p ? p->distribution->outside(p->value) : Json();
-      csv += "," + (p ? quoted(value.is_string() ? value.get<std::string>() : json_text(*p)) : std::string());
+      csv += "," + (p ? csv_cell(value.is_string() ? value.get<std::string>() : json_text(*p)) : std::string());
     }
     for (const std::string& key : attributes) {
       const bool has = trial->user_attributes.is_object() && trial->user_attributes.contains(key);
       const Json value = has ? trial->user_attributes.at(key) : Json();
-      csv += "," + (has ? quoted(value.is_string() ? value.get<std::string>() : python_json(value)) : std::string());
+      csv += "," + (has ? csv_cell(value.is_string() ? value.get<std::string>() : python_json(value)) : std::string());
     }
   }
   return csv + "\n";

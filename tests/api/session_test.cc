@@ -65,6 +65,25 @@ TEST(ApiSession, InputsAndOutputsLieWhereCallersHaveThem) {
   EXPECT_THAT(y, ElementsAre(0, 2, 4, 6, 8, 10));
 }
 
+// What a session lays out of a weight that it is given again, in the same memory, is laid out anew.
+TEST(ApiSession, ParametersOfMemoryThatItsOwnerWritesAreThoseOfTheLastCall) {
+  Graph graph("layer");
+  const hone::ValueId x = graph.add_input("x", "f32[4,64]");
+  const hone::ValueId w = graph.add_parameter("w", Tensor(DType::f32, {64, 64}));
+  graph.add_output(graph.add_node("linear", {x, w, hone::kAbsent})[0], "y");
+  Session session(graph, without_cache());
+  const Tensor ones = Tensor::of<float>({4, 64}, std::vector<float>(4 * 64, 1));
+  std::vector<float> weight(64 * 64);
+  const Tensor given = Tensor::of_memory(DType::f32, {64, 64}, weight.data(), nullptr);
+  for (const float value : {1.0f, 2.0f, 3.0f}) {
+    std::ranges::fill(weight, value);
+    session.set_parameters({{"w", given}});
+    EXPECT_EQ(session.run({{"x", ones}}).at("y").to_floats()[0], 64 * value);
+    std::ranges::fill(weight, -1.0f);  // seen when it is given again
+    EXPECT_EQ(session.run({{"x", ones}}).at("y").to_floats()[0], 64 * value);
+  }
+}
+
 TEST(ApiSession, InputsAndOutputsThatDoNotFitAreRefused) {
   Session session(doubling(), without_cache());
   Context context;

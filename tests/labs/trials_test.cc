@@ -40,8 +40,8 @@ TEST(Trials, TheHighestSoFarIsOfTheRewardAndItsAccuracyMayFall) {
 TEST(Trials, WhatIsNoListOfTrialsIsRefused) {
   EXPECT_EQ(error_of([] { parse_trials("", "study"); }), "study: no trials");
   EXPECT_EQ(error_of([] { parse_trials("number,state\n0,FAIL\n", "study"); }), "study: no trial is complete");
-  EXPECT_THAT(error_of([] { parse_trials("number,state\n0\n", "study"); }), HasSubstr("row 1 has 1 cells"));
-  EXPECT_THAT(error_of([] { csv_rows("a,\"b", "study"); }), HasSubstr("a quote in row 1 does not end"));
+  EXPECT_THAT(error_of([] { parse_trials("number,state\n0\n", "study"); }), HasSubstr("study:2: the row has 1 cells"));
+  EXPECT_THAT(error_of([] { parse_trials("a,\"b", "study"); }), HasSubstr("study:1: a cell in quotes does not end"));
 }
 
 }  // namespace

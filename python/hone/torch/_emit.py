@@ -9,7 +9,9 @@ from typing import Any
 import torch
 
 import hone
-from hone.torch._sizes import Unsupported, dim_text, dtype_text, shape_text
+from hone.torch._sizes import Unsupported, dtype_text, shape_text
+
+FLOATS = (torch.float32, torch.float16, torch.bfloat16)  # that products and rows are of; sums of them are f32
 
 
 @dataclass
@@ -100,6 +102,3 @@ def number(value: Any) -> Any:
     if isinstance(value, (int, float, bool)):
         return value
     raise Unsupported("a number that is computed")
-
-
-__all__ = ["Arg", "Emit", "Unsupported", "axes_of", "axis_of", "dim_text", "dtype_text", "number", "result_dtype", "shape_text"]

@@ -7,11 +7,11 @@ from typing import Any
 
 import torch
 
-from hone.torch._emit import Arg, Emit, Unsupported, axis_of, dim_text, number
+from hone.torch._emit import Arg, Emit, axis_of, number
 from hone.torch._products import check_floats, rows_of_heads
 from hone.torch._rows import check_float, wide
 from hone.torch._rules import rule
-from hone.torch._sizes import expression, formula, shape_text
+from hone.torch._sizes import Unsupported, dim_text, expression, formula, shape_text
 from hone.torch._windows import check, per_axis
 
 F32 = torch.float32

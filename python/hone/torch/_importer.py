@@ -9,9 +9,9 @@ from torch.fx import Node
 
 import hone
 from hone.torch import _gradients, _moves, _pointwise, _products, _rows, _windows
-from hone.torch._emit import Arg, Emit, Unsupported
+from hone.torch._emit import Arg, Emit
 from hone.torch._rules import RULES
-from hone.torch._sizes import type_text
+from hone.torch._sizes import Unsupported, type_text
 
 _ = _gradients, _moves, _pointwise, _products, _rows, _windows  # they fill RULES
 

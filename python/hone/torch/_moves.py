@@ -7,9 +7,9 @@ from typing import Any
 
 import torch
 
-from hone.torch._emit import Arg, Emit, Unsupported, axes_of, axis_of, dim_text, number, shape_text
+from hone.torch._emit import Arg, Emit, axes_of, axis_of, number
 from hone.torch._rules import rule
-from hone.torch._sizes import expression, formula, is_known
+from hone.torch._sizes import Unsupported, dim_text, expression, formula, is_known, shape_text
 
 # Of these torch gives views. Where one of a graph's input is a graph's output, it stays in torch.
 VIEWS = frozenset(
@@ -126,11 +126,8 @@ def split(e: Emit, x: Arg, *args: Any) -> Any:
     axis = args[-1] if (e.name == "unbind" and args) or len(args) > 1 else 0
     at = axis_of(axis, x.rank)
     sizes = [1] * len(e.out) if e.name == "unbind" else [part.shape[at] for part in e.out]
-    if len(sizes) == 1:
-        parts = [x.value]
-    else:
-        (parts,) = [e.graph.add_node("split", [x.value], {"axis": at, "sizes": shape_text(sizes)})]
-    return [e.reshaped(part, fake.shape) for part, fake in zip(parts, e.out)] if e.name == "unbind" else list(parts)
+    parts = [x.value] if len(sizes) == 1 else list(e.graph.add_node("split", [x.value], {"axis": at, "sizes": shape_text(sizes)}))
+    return [e.reshaped(part, fake.shape) for part, fake in zip(parts, e.out)] if e.name == "unbind" else parts
 
 
 @rule("aten.flip.default")

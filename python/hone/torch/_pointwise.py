@@ -7,15 +7,16 @@ from typing import Any
 
 import torch
 
-from hone.torch._emit import Arg, Emit, Unsupported, number, result_dtype
+from hone.torch._emit import FLOATS, Arg, Emit, number, result_dtype
 from hone.torch._rules import rule
+from hone.torch._sizes import Unsupported
 
-FLOATS = (torch.float32, torch.float16, torch.bfloat16, torch.float64)
+ANY_FLOAT = (*FLOATS, torch.float64)
 
 
 def float_dtype(e: Emit) -> torch.dtype:
     dtype: torch.dtype = e.out.dtype
-    if dtype not in FLOATS:
+    if dtype not in ANY_FLOAT:
         raise Unsupported(f"a result of {dtype}")
     return dtype
 
@@ -40,7 +41,7 @@ def same_type(e: Emit, x: Arg) -> Any:
 
 @rule("aten.ceil.default", "aten.floor.default", "aten.round.default", "aten.trunc.default")
 def whole(e: Emit, x: Arg) -> Any:
-    if x.dtype not in FLOATS:
+    if x.dtype not in ANY_FLOAT:
         return e.op("identity", x.value)
     if e.name == "trunc":
         zero = e.constant(0, x.dtype)
@@ -154,7 +155,7 @@ def div(e: Emit, a: Any, b: Any) -> Any:
 @rule("aten.div.Tensor_mode", "aten.div.Scalar_mode", "aten.floor_divide.default")
 def div_whole(e: Emit, a: Any, b: Any, *, rounding_mode: str | None = "floor") -> Any:
     dtype = e.out.dtype
-    if dtype not in FLOATS or rounding_mode is None:
+    if dtype not in ANY_FLOAT or rounding_mode is None:
         raise Unsupported("a division of integers, which fails by zero in torch")
     quotient = e.op("div", e.of(a, dtype), e.of(b, dtype))
     if rounding_mode == "trunc":
@@ -166,7 +167,7 @@ def div_whole(e: Emit, a: Any, b: Any, *, rounding_mode: str | None = "floor") -
 @rule("aten.pow.Tensor_Scalar", "aten.pow.Tensor_Tensor", "aten.pow.Scalar")
 def power(e: Emit, a: Any, b: Any) -> Any:
     dtype = e.out.dtype
-    if dtype not in FLOATS:
+    if dtype not in ANY_FLOAT:
         raise Unsupported("powers of integers")
     if isinstance(b, (int, float)) and b == 2:
         value = e.of(a, dtype)
@@ -219,14 +220,14 @@ def bitwise_not(e: Emit, x: Arg) -> Any:
 
 @rule("aten.isnan.default")
 def isnan(e: Emit, x: Arg) -> Any:
-    if x.dtype not in FLOATS:
+    if x.dtype not in ANY_FLOAT:
         raise Unsupported(f"isnan of {x.dtype}")
     return e.op("is_nan", x.value)
 
 
 @rule("aten.isinf.default")
 def isinf(e: Emit, x: Arg) -> Any:
-    if x.dtype not in FLOATS:
+    if x.dtype not in ANY_FLOAT:
         raise Unsupported(f"isinf of {x.dtype}")
     return e.op("is_inf", x.value)
 
@@ -245,7 +246,7 @@ def masked_fill(e: Emit, x: Arg, mask: Arg, value: Any) -> Any:
 def convert(e: Emit, x: Arg, *args: Any, **kwargs: Any) -> Any:
     if kwargs.get("device") not in (None, torch.device("cpu")):
         raise Unsupported("a copy to another device")
-    if x.dtype in FLOATS and e.out.dtype not in (*FLOATS, torch.bool):
+    if x.dtype in ANY_FLOAT and e.out.dtype not in (*ANY_FLOAT, torch.bool):
         # C's conversion: beyond the integer's range it is undefined, as in torch.
         return e.cast(x.value, e.out.dtype)
     if e.out.dtype == torch.bool:

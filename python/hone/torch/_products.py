@@ -7,11 +7,9 @@ from typing import Any
 
 import torch
 
-from hone.torch._emit import Arg, Emit, Unsupported, dim_text, number
+from hone.torch._emit import FLOATS, Arg, Emit, number
 from hone.torch._rules import rule
-
-FLOATS = (torch.float32, torch.float16, torch.bfloat16)
-
+from hone.torch._sizes import Unsupported, dim_text
 
 def check_floats(*xs: Arg | None) -> None:
     for x in xs:

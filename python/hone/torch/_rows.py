@@ -7,12 +7,9 @@ from typing import Any
 
 import torch
 
-from hone.torch._emit import Arg, Emit, Unsupported, axes_of, axis_of, dim_text, number
+from hone.torch._emit import FLOATS, Arg, Emit, axes_of, axis_of, number
 from hone.torch._rules import rule
-from hone.torch._sizes import is_known
-
-FLOATS = (torch.float32, torch.float16, torch.bfloat16)
-
+from hone.torch._sizes import Unsupported, dim_text, is_known
 
 def wide(e: Emit, x: Arg, dtype: torch.dtype | None = None) -> Any:
     """Sums of 16-bit floats are made in f32 and rounded once."""

@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from hone.torch._emit import Emit
-
 Rule = Callable[..., Any]
 RULES: dict[str, Rule] = {}
 
@@ -22,6 +20,3 @@ def rule(*overloads: str) -> Callable[[Rule], Rule]:
         return function
 
     return add
-
-
-__all__ = ["Emit", "RULES", "Rule", "rule"]

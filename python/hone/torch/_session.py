@@ -64,8 +64,7 @@ class Compiled:
             if i not in changed and not torch.equal(copy, args[i].detach()):
                 raise hone.Error(f"weight {self.labels[i]} changed without a sign of it; call hone.torch.refresh() after such writes")
         if changed:
-            # In memory of their own: a session takes the same memory for the same weights.
-            self.session.set_parameters({self.labels[i]: args[i].detach().clone() for i in changed})
+            self.session.set_parameters({self.labels[i]: args[i].detach() for i in changed})
             self.note(args)
 
     def outputs(self) -> dict[str, torch.Tensor] | None:

@@ -7,12 +7,9 @@ from typing import Any
 
 import torch
 
-from hone.torch._emit import Arg, Emit, Unsupported
+from hone.torch._emit import FLOATS, Arg, Emit
 from hone.torch._rules import rule
-from hone.torch._sizes import is_known, shape_text
-
-FLOATS = (torch.float32, torch.float16, torch.bfloat16)
-
+from hone.torch._sizes import Unsupported, is_known, shape_text
 
 def per_axis(values: Any, spatial: int, otherwise: Sequence[int] | None = None) -> list[int]:
     found = list(values) if isinstance(values, (list, tuple)) else [values]
