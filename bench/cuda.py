@@ -1,4 +1,4 @@
-"""What only a GPU can show, in one run of at most nine minutes: conformance of every kernel first, then dequantization, packed products,
+"""What only a GPU can show, in one run that begins nothing after nine minutes: conformance of every kernel first, then dequantization, packed products,
 attention and an encoder beside a copy on the device and, where that machine has it, PyTorch.
 
 usage: cuda.py HONE CONFORMANCE [--shapes 4096,14336 8192,8192] [--seconds 4] [--quick] [--markdown F]

@@ -4,6 +4,7 @@
 #include <hone/quantize.h>
 #include <hone/session.h>
 
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <cmath>
