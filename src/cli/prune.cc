@@ -55,9 +55,12 @@ int run(PruneVerb& verb) {
   const PrunedModel pruned = prune_model(model, options, context);
   const SavedModel saved = save_pruned(verb.output, pruned, model);
   std::optional<BenchResult> measured;
-  if (verb.seconds)
-    measured = time_models(std::vector{model, load_model(verb.output)},
-                           {.open = {.session = options.data.session}, .seconds = *verb.seconds}, context);
+  if (verb.seconds) {
+    TimeModelsOptions times;
+    times.open.session = options.data.session;
+    times.seconds = *verb.seconds;
+    measured = time_models(std::vector{model, load_model(verb.output)}, times, context);
+  }
   Record record = view_of(pruned, model, verb.output, saved, measured);
   record.findings.insert(record.findings.end(), notes.begin(), notes.end());
   record.command = this_command();

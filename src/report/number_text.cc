@@ -12,8 +12,8 @@ namespace {
 
 std::string grouped(double value) {
   std::string digits = fmt::format("{:.0f}", std::abs(value));
-  for (int at = static_cast<int>(digits.size()) - 3; at > 0; at -= 3) digits.insert(static_cast<size_t>(at), ",");
-  return (value < 0 && digits != "0" ? "-" : "") + digits;
+  for (int at = static_cast<int>(digits.size()) - 3; at > 0; at -= 3) digits.insert(static_cast<size_t>(at), 1, ',');
+  return value < 0 && digits != "0" ? "-" + digits : digits;
 }
 
 // Plain decimals while they are short, powers of ten beyond.

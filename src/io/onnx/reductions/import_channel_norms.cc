@@ -62,14 +62,19 @@ double share_of_batch(const OnnxNode& n) {
   return std::stod(fmt::format("{}", static_cast<float>(1 - kept)));
 }
 
+std::optional<double> unusual_share(const OnnxNode& n) {
+  const double share = share_of_batch(n);
+  return share == kUsualShare ? std::nullopt : std::optional(share);
+}
+
 ValueId batch_norm(const OnnxNode& n) {
-  ops::BatchNorm norm{.x = n.in(0),
-                      .scale = n.in(1),
-                      .bias = n.in(2),
-                      .mean = n.in(3),
-                      .variance = n.in(4),
-                      .epsilon = n.number("epsilon", 1e-5)};
-  if (const double share = share_of_batch(n); share != kUsualShare) norm.momentum = share;
+  const ops::BatchNorm norm{.x = n.in(0),
+                            .scale = n.in(1),
+                            .bias = n.in(2),
+                            .mean = n.in(3),
+                            .variance = n.in(4),
+                            .epsilon = n.number("epsilon", 1e-5),
+                            .momentum = unusual_share(n)};
   return ops::batch_norm(n, norm);
 }
 
