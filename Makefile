@@ -8,7 +8,7 @@ sources = $(shell git ls-files 'python/src/*.h' ':(glob)python/src/*.cc' 'includ
 help:
 	@echo "make build        build/release/hone"
 	@echo "make test         build with warnings as errors and run all tests"
-	@echo "make test-full    also ONNX's cases without each pass, thousands of random graphs, all tests as on a CPU with AVX2 only and under AddressSanitizer and UBSan, and those with threads under ThreadSanitizer"
+	@echo "make test-full    also every header alone, ONNX's cases without each pass, thousands of random graphs, all tests as on a CPU with AVX2 only and under AddressSanitizer and UBSan, and those with threads under ThreadSanitizer"
 	@echo "make test-python  torch.compile(backend='hone') beside eager PyTorch, which scripts/deps.sh python installs"
 	@echo "make python       the Python package in build/release/python, to be imported from there"
 	@echo "make wheel        the Python package as a wheel in build/wheel, tested in an environment of its own"
@@ -46,6 +46,7 @@ test: test-deps build/dev/CMakeCache.txt
 	GTEST_BRIEF=1 ctest --test-dir build/dev --output-on-failure -j $(jobs)
 
 test-full: test
+	cmake --build build/dev -j $(jobs) --target guard_all_headers
 	HONE_TEST_FULL=1 build/dev/tests/test_conformance --gtest_filter='OnnxCases.AreRightWithoutAnyOnePass:*RandomGraphs*'
 	HONE_TEST_FULL=1 build/dev/tests/test_study --gtest_filter='*KilledWorkers*'
 	HONE_WITHOUT=avx512,avx_vnni GTEST_BRIEF=1 ctest --test-dir build/dev --output-on-failure -j $(jobs) -LE guard
