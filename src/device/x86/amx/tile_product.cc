@@ -43,6 +43,12 @@ struct Places {
   Value *first, *second, *w;
 };
 
+// What comes into the second-level cache beside each step: every second line of so many bytes, if any.
+struct Ahead {
+  Value* from = nullptr;
+  int64_t bytes = 0;
+};
+
 class TileStrip {
  public:
   // `a`: the type of A. `to_second`: bytes from the first half of A to the second. `once`: A is not read again soon.
@@ -102,15 +108,14 @@ class TileStrip {
     e_.when(e_.b.CreateNot(has_steps), [&] { begin_all(); });
   }
 
-  // Steps of k that lie together. Beside them every second line at `ahead` comes into the second-level cache, where
-  // that is not null.
-  void run(const Places& from, Value* steps, Value* ahead = nullptr) {
+  // Steps of k that lie together.
+  void run(const Places& from, Value* steps, const Ahead& ahead = {}) {
     std::vector<X86Emitter::Moving> moving{{from.first, kTileStepBytes},
                                            {from.second, kTileStepBytes},
                                            {from.w, step_bytes()},
-                                           {ahead ? ahead : from.w, kFetchedBytes}};
+                                           {ahead.bytes ? ahead.from : from.w, ahead.bytes}};
     const auto one = [&](const Values& p) {
-      for (int64_t line = 0; line < kFetchedBytes && ahead; line += 128) e_.prefetch(e_.at(p[3], line));
+      for (int64_t line = 0; line < ahead.bytes; line += 128) e_.prefetch(e_.at(p[3], line));
       step({p[0], p[1], p[2]}, a_row_bytes_);
     };
     if (!begun_) {
@@ -153,8 +158,6 @@ class TileStrip {
   int64_t step_bytes() const { return kTileStepBytes / 4 * w_row_bytes_; }  // of W
 
  private:
-  static constexpr int64_t kFetchedBytes = 512;  // beside a step, whose own block is four times as long: of four strips
-
   template <class Act>
   void each_sum(const Act& act) {
     for (int half = 0; half < halves_; ++half)
@@ -258,11 +261,11 @@ class TileProduct {
 
  private:
   // Of an activation, a block of k of it has as many as its caller says.
-  // The strip's part of the next block of a dense panel, or of the next panel: 128 rows fetch one.
-  Value* ahead(Value* w) {
-    if (!s_.from<DensePanels>() || !s_.adds_blocks()) return nullptr;
+  // The strip's part of the next block of a dense panel, or of the next panel: 128 rows, four strips, fetch one.
+  Ahead ahead(Value* w) {
+    if (!s_.from<DensePanels>() || !s_.adds_blocks()) return {};
     const int64_t block = s_.rows_of(s_.panel(), s_.block_k()) * s_.row_bytes();
-    return e_.at(e_.at(w, block), e_.times(first_row_, block / 128));
+    return {e_.at(e_.at(w, block), e_.times(first_row_, block / 128)), strip_.step_bytes() / 4};
   }
   bool is_told_k() const { return s_.from<ActivationPanels>() && s_.adds_blocks(); }
   size_t vectors() const { return static_cast<size_t>(s_.vectors); }
@@ -369,23 +372,27 @@ Function* emit_tile_block(X86Emitter& e, const std::string& symbol, const TileBl
 Function* emit_tile_window(X86Emitter& e, const std::string& symbol, const GemmShape& shape, const TileRuns& runs,
                            const PendingStrip& pending) {
   CHECK(shape.tiles() && shape.panel() != PanelType::f32 && runs.segment_bytes % kTileStepBytes == 0);
-  Function* f = begin(e, symbol, 4, 5);
-  TileStrip strip(e, shape.a, shape.panel_columns(), shape.row_bytes(), {f->getArg(6), f->getArg(7)},
-                  e.num(runs.a_row_bytes), f->getArg(8));
+  Function* f = begin(e, symbol, 5, 5);
+  TileStrip strip(e, shape.a, shape.panel_columns(), shape.row_bytes(), {f->getArg(7), f->getArg(8)},
+                  e.num(runs.a_row_bytes), f->getArg(9));
   allow_spills(f);
   strip.configure(f->getArg(0), &pending);
-  const int64_t steps = runs.segment_bytes / kTileStepBytes, w_step = steps * strip.step_bytes();
-  Value* all_steps = e.times(f->getArg(5), runs.segments_x * steps);
+  const int64_t steps = runs.segment_bytes / kTileStepBytes, w_step = steps * strip.step_bytes(),
+                fetched = runs.fetched_bytes;
+  Value* all_steps = e.times(f->getArg(6), runs.segments_x * steps);
   strip.multiply(f->getArg(1), f->getArg(2), f->getArg(3), false, all_steps, [&](const Places& from) {
-    strip.begin_by(e.b.CreateICmpSGT(f->getArg(5), e.num(0)), [&] { strip.step(from, e.num(runs.a_row_bytes)); });
-    const X86Emitter::Moving down[] = {
-        {from.first, f->getArg(4)}, {from.second, f->getArg(4)}, {from.w, runs.segments_x * w_step}};
-    e.walk(f->getArg(5), down, {e.num(1)}, [&](const Values& p, const Values& in_row) {  // steps that are done
-      const X86Emitter::Moving across[] = {{p[0], runs.a_step_x}, {p[1], runs.a_step_x}, {p[2], w_step}};
+    strip.begin_by(e.b.CreateICmpSGT(f->getArg(6), e.num(0)), [&] { strip.step(from, e.num(runs.a_row_bytes)); });
+    const X86Emitter::Moving down[] = {{from.first, f->getArg(5)},
+                                       {from.second, f->getArg(5)},
+                                       {from.w, runs.segments_x * w_step},
+                                       {f->getArg(4), runs.segments_x * steps * fetched}};
+    e.walk(f->getArg(6), down, {e.num(1)}, [&](const Values& p, const Values& in_row) {  // steps that are done
+      const X86Emitter::Moving across[] = {
+          {p[0], runs.a_step_x}, {p[1], runs.a_step_x}, {p[2], w_step}, {p[3], steps * fetched}};
       return e.walk(e.num(runs.segments_x), across, in_row, [&](const Values& q, const Values& done) {
         Value* a_bytes = e.times(done[0], kTileStepBytes);
         const Places rest{e.at(q[0], a_bytes), e.at(q[1], a_bytes), e.at(q[2], e.times(done[0], strip.step_bytes()))};
-        strip.run(rest, e.b.CreateSub(e.num(steps), done[0]));
+        strip.run(rest, e.b.CreateSub(e.num(steps), done[0]), {q[3], fetched});
         return Values{e.num(0)};
       });
     });

@@ -30,13 +30,15 @@ bool keeps_sums_in_tiles(const GemmShape& shape);
 // bytes apart.
 struct TileRuns {
   int64_t segment_bytes = 0, segments_x = 1, a_step_x = 0;
-  int64_t a_row_bytes = 0;  // from pixel to pixel
+  int64_t a_row_bytes = 0;    // from pixel to pixel
+  int64_t fetched_bytes = 0;  // of what is at `ahead`, beside each step
 };
 
 // Adds a local function
-//   void(state, a, w, sums, a_step_y, count, rows, second, to_second)   pointers; i64 from a_step_y on
+//   void(state, a, w, sums, ahead, a_step_y, count, rows, second, to_second)   pointers; i64 from a_step_y on
 // that multiplies `count` times the runs, a_step_y bytes apart: `rows` rows at a, and as many to_second bytes behind
-// whose sums begin at row `second`; none where that is 0.
+// whose sums begin at row `second`; none where that is 0. Beside them what is at `ahead` comes into the second-level
+// cache.
 llvm::Function* emit_tile_window(X86Emitter& e, const std::string& symbol, const GemmShape& shape, const TileRuns& runs,
                                  const PendingStrip& pending);
 

@@ -146,7 +146,7 @@ class ConvKernel {
     Value* w = e_.at(e_.pointer<&A::w>(frame_), e_.times(group, group_bytes));
     w = e_.at(w, e_.times(panel, shape_.gemm.panel_bytes()));
     if (shape_.gemm.integers()) corrections_ = e_.at(w, shape_.gemm.scales_offset());
-    if (shape_.gemm.fetches_next()) next_panel_ = e_.at(w, shape_.gemm.panel_bytes());
+    if (shape_.gemm.fetches_next() || shape_.fetched_bytes) next_panel_ = e_.at(w, shape_.gemm.panel_bytes());
     if (unpack_) {
       Value* const arguments[] = {w, e_.num(0), panel_scratch_};
       e_.b.CreateCall(unpack_, arguments);
@@ -320,9 +320,12 @@ class ConvKernel {
   // Two short output rows are the halves of a strip; longer ones are cut into strips of two halves.
   void tile_band(Value* a, Value* w, Value* window_rows, Value* rows, Value* y, const Place& place) {
     const int64_t across = shape_.across_bytes, most = shape_.gemm.rows;
-    const auto strip = [&](Value* from, Value* pixels, const TileHalves& halves, Value* to_second, Value* x) {
+    Value* row = e_.b.CreateSub(y, place.first);
+    const auto strip = [&](Value* from, Value* pixels, const TileHalves& halves, Value* to_second, Value* x,
+                           Value* before) {
+      Value* ahead = shape_.fetched_bytes ? e_.at(next_panel_, e_.times(before, shape_.fetched_of_strip(w_))) : w;
       Value* const operands[] = {
-          tile_state_, from,          w,        sums_, e_.times(row_bytes_, w_.dilation_y), window_rows,
+          tile_state_, from,          w,        sums_, ahead, e_.times(row_bytes_, w_.dilation_y), window_rows,
           halves.rows, halves.second, to_second};
       e_.b.CreateCall(tile_, operands);
       finish(pixels, y, x, place);
@@ -331,7 +334,7 @@ class ConvKernel {
     e_.when(is_short, [&] {
       Value* second = e_.b.CreateSelect(e_.b.CreateICmpSGT(rows, e_.num(1)), p_.out_width, e_.num(0));
       strip(a, e_.b.CreateAdd(p_.out_width, second), {p_.out_width, second}, e_.times(row_bytes_, w_.stride_y),
-            e_.num(0));
+            e_.num(0), e_.b.CreateUDiv(row, e_.num(2)));
     });
     e_.when(e_.b.CreateNot(is_short), [&] {
       Value* count = e_.b.CreateUDiv(e_.b.CreateAdd(p_.out_width, e_.num(most - 1)), e_.num(most));
@@ -341,7 +344,8 @@ class ConvKernel {
         Value* width = e_.b.CreateAdd(low, e_.b.CreateZExt(e_.b.CreateICmpSLT(i, taller), e_.i64));
         Value* x = e_.b.CreateAdd(e_.b.CreateMul(i, low), e_.smaller(i, taller));
         Value* second = e_.b.CreateSub(width, half);
-        strip(e_.at(a, e_.times(x, across)), width, {half, second}, e_.times(second, across), x);
+        strip(e_.at(a, e_.times(x, across)), width, {half, second}, e_.times(second, across), x,
+              e_.b.CreateAdd(e_.b.CreateMul(row, count), i));
         return Values{};
       });
     });
@@ -351,7 +355,8 @@ class ConvKernel {
     return {.segment_bytes = shape_.run_bytes,
             .segments_x = shape_.segments_x,
             .a_step_x = w_.dilation_x * shape_.pixel_bytes,
-            .a_row_bytes = shape_.across_bytes};
+            .a_row_bytes = shape_.across_bytes,
+            .fetched_bytes = shape_.fetched_bytes};
   }
   TapRows rows_seen_of_band(Value* y) {
     const TapRows all = all_window_rows();

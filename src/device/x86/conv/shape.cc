@@ -77,6 +77,16 @@ void choose_blocks(ConvShape& s, const PlaneWindow& w) {
   s.block_input_rows = (s.block_rows - 1) * w.stride_y + (w.kernel_height - 1) * w.dilation_y + 1;
 }
 
+// A panel's steps bring the next one into the second-level cache, in pairs of lines: weights of whole networks lie
+// beyond it. Many strips read one panel often, and fetch too little each to be worth an instruction.
+constexpr int64_t kMostFetchingStrips = 16;
+int64_t fetched_beside_step(const ConvShape& s, const PlaneWindow& w) {
+  const int64_t strips =
+      w.out_width <= kTileRows ? ceil_div(s.block_rows, 2) : s.block_rows * ceil_div(w.out_width, int64_t{s.gemm.rows});
+  if (strips > kMostFetchingStrips || s.gemm.panels() == 1) return 0;
+  return round_up(ceil_div(kTileStepBytes * s.gemm.panel_columns(), strips), 128);
+}
+
 // Taps of a window along one dimension, of which those before and behind [0, extent) are left out.
 struct Line {
   int64_t places, stride, before, taps, dilation, extent;
@@ -136,6 +146,10 @@ bool skips_padding(const X86ConvPlan& plan, const X86Target& target) {
 
 int64_t pixels_of_line(const PlaneWindow& w) {
   return (w.out_width - 1) * w.stride_x + (w.kernel_width - 1) * w.dilation_x + 1;
+}
+
+int64_t ConvShape::fetched_of_strip(const PlaneWindow& w) const {
+  return w.kernel_height * segments_x * (run_bytes / kTileStepBytes) * fetched_bytes;
 }
 
 int64_t ConvShape::panel_rows_of_window_row() const { return segments_x * gemm.rows_of(gemm.panel(), segment); }
@@ -223,6 +237,7 @@ ConvShape conv_shape(const X86ConvPlan& plan, const X86Target& target, int shrin
   if (plan.inside_only) each_run(columns_of(plan.window), [&](int64_t, int64_t) { ++s.column_runs; });
   choose_strips(s, plan.window, target, shrink);
   choose_blocks(s, plan.window);
+  if (s.gemm.tiles()) s.fetched_bytes = fetched_beside_step(s, plan.window);
   return s;
 }
 

@@ -51,7 +51,9 @@ struct ConvShape {
   int64_t block_rows = 0, blocks = 0;         // output rows of an item; items per plane and panel
   int64_t block_input_rows = 0;               // rows of x that a block sees
   int64_t column_runs = 0;                    // of an output row, where taps outside the plane are left out
+  int64_t fetched_bytes = 0;                  // of the next panel, beside a step of tiles
   int64_t copied_bytes() const { return copied ? block_input_rows * row_bytes + line_bytes : 0; }
+  int64_t fetched_of_strip(const PlaneWindow& window) const;
   int64_t panel_rows_of_window_row() const;  // panel rows that one row of the window takes
 };
 
