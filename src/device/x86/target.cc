@@ -14,19 +14,19 @@ struct Row {
   int family, first_model, last_model;
   Microarchitecture rates;
 };
+constexpr Microarchitecture with_tiles(std::string_view name) {
+  return {.name = name, .bf16 = 0.5, .int8 = 4, .amx_bf16 = 12, .amx_int8 = 24, .codes_ahead = 8192};
+}
 constexpr Row kRows[] = {
     {"AuthenticAMD", 0x19, 0x10, 0x1f, {.name = "zen4", .bf16 = 2, .int8 = 4}},  // measured: 117, 234, 464 GFLOP/s
     {"AuthenticAMD", 0x19, 0x60, 0xaf, {.name = "zen4", .bf16 = 2, .int8 = 4}},
-    {"AuthenticAMD", 0x1a, 0, 255, {.name = "zen5", .bf16 = 2, .int8 = 4, .fetches_codes = true}},
-    {"GenuineIntel",
-     6,
-     0x8f,
-     0x8f,  // measured: 224, 112, 894 GFLOP/s; tiles 2650 and 5300
-     {.name = "sapphire_rapids", .bf16 = 0.5, .int8 = 4, .amx_bf16 = 12, .amx_int8 = 24}},
-    {"GenuineIntel", 6, 0xcf, 0xcf, {.name = "emerald_rapids", .bf16 = 0.5, .int8 = 4, .amx_bf16 = 12, .amx_int8 = 24}},
-    {"GenuineIntel", 6, 0xad, 0xae, {.name = "granite_rapids", .bf16 = 0.5, .int8 = 4, .amx_bf16 = 12, .amx_int8 = 24}},
-    {"GenuineIntel", 6, 0, 255, {.name = "intel", .bf16 = 0.5, .int8 = 4, .amx_bf16 = 12, .amx_int8 = 24}},
-    {"GenuineIntel", 0x13, 0, 255, {.name = "intel", .bf16 = 0.5, .int8 = 4, .amx_bf16 = 12, .amx_int8 = 24}},
+    {"AuthenticAMD", 0x1a, 0, 255, {.name = "zen5", .bf16 = 2, .int8 = 4, .codes_ahead = 16384}},
+    {"GenuineIntel", 6, 0x8f, 0x8f,
+     with_tiles("sapphire_rapids")},  // measured: 224, 112, 894 GFLOP/s; tiles 2650 and 5300
+    {"GenuineIntel", 6, 0xcf, 0xcf, with_tiles("emerald_rapids")},  // 179, 89, 717; 2318 and 4656
+    {"GenuineIntel", 6, 0xad, 0xae, with_tiles("granite_rapids")},
+    {"GenuineIntel", 6, 0, 255, with_tiles("intel")},
+    {"GenuineIntel", 0x13, 0, 255, with_tiles("intel")},
 };
 // A dot product that is no faster than multiply-adds still saves taking pairs apart.
 constexpr Microarchitecture kUnknown{.name = "unknown", .bf16 = 1, .int8 = 2, .amx_bf16 = 4, .amx_int8 = 8};

@@ -23,12 +23,12 @@ struct DotUnit {
   double rate;  // products in the time of one product by f32 multiply-add
 };
 
-// Rates of the dot products of CPUs of one design, as multiples of their f32 multiply-adds; and whether loops that
-// decode weights for a few rows gain by asking for them early (docs/decisions/weights-in-lanes.md).
+// Rates of the dot products of CPUs of one design, as multiples of their f32 multiply-adds; and how far ahead loops
+// that decode weights for a few rows ask for codes (docs/decisions/weights-in-lanes.md).
 struct Microarchitecture {
   std::string_view name;  // "zen4"
   double bf16 = 1, int8 = 1, amx_bf16 = 1, amx_int8 = 1;
-  bool fetches_codes = false;
+  int64_t codes_ahead = 0;  // bytes of one panel; 0: what the CPU itself does is as good, or nothing is known
 };
 const Microarchitecture& microarchitecture(const CpuModel& cpu);    // a cautious row for a CPU that the table lacks
 const Microarchitecture& microarchitecture(std::string_view name);  // throws Error when there is none

@@ -130,6 +130,7 @@ class Unpacker {
   void decode_chunk(Value* codes, Value* out, int64_t k, const Group& group) {
     const ChunkLanes lanes = chunk_lanes(codes);
     if (s_.adds_blocks()) prefetch(e_.at(codes, s_.code_rows(s_.block_k()) * s_.row_bytes()));
+    if (const auto* own = s_.from<UnpackedCodes>(); own && own->ahead > 0) prefetch(e_.at(codes, own->ahead));
     for (int64_t row = 0; row < rows_of(k); ++row) {
       const int i = static_cast<int>(row);
       Value* x = s_.pairs() ? pair(lanes, i, group) : decoder_.value(lanes, i, group);

@@ -32,10 +32,10 @@ int most_rows(const GemmShape& s, bool avx512) {
 // loads of A and give the sums eight independent chains.
 int wide_item(const GemmShape& s, int64_t m) { return s.pairs() && m == 1 && s.panels() >= 16 ? 4 : 1; }
 
-// Measured on Zen 5 at one row of 4,096 k: 2 KB of each of four panels, 16 of one.
+// Measured on Zen 5 at one row of 4,096 k: 2 KB of each of four panels, 16 of one; on Emerald Rapids, 576 k: 2 and 8.
 int64_t choose_codes_ahead(int panels, const X86Target& target) {
-  if (!target.rates().fetches_codes) return 0;
-  return panels > 1 ? 2048 : 16384;
+  const int64_t of_one = target.rates().codes_ahead;
+  return panels > 1 ? std::min<int64_t>(of_one, 2048) : of_one;
 }
 
 // Of an activation laid out at a time: 512 k of three vectors of f32 are 96 KB, which with as much of 256 rows of A
@@ -84,7 +84,7 @@ int64_t choose_block_k(const GemmShape& s) {
 GemmShape of_any_rows(GemmShape s) {
   s.rows = 0;
   if (auto* dense = std::get_if<DensePanels>(&s.source)) dense->fetches_next = false;
-  if (auto* codes = std::get_if<UnpackedCodes>(&s.source)) codes->fetches_next = false;
+  if (auto* codes = std::get_if<UnpackedCodes>(&s.source)) codes->fetches_next = false, codes->ahead = 0;
   return s;
 }
 
@@ -253,7 +253,9 @@ PanelSource choose_source(const GemmShape& s, const GemmPlan& plan, const X86Tar
   }
   if (s.from<UnpackedCodes>()) {
     const int64_t block_k = choose_block_k(s);
-    return UnpackedCodes{.block_k = block_k, .fetches_next = fetches_panel(s, m, block_k)};
+    return UnpackedCodes{.block_k = block_k,
+                         .fetches_next = fetches_panel(s, m, block_k),
+                         .ahead = m > 0 && block_k == s.k ? choose_codes_ahead(1, target) : 0};
   }
   const int64_t block_k = s.tiles() ? choose_tile_block(s) : s.k;
   return DensePanels{.block_k = block_k,

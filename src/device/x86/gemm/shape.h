@@ -52,9 +52,10 @@ struct StreamedCodes {  // decoded in the multiplying loop, for few rows: weight
   int64_t ahead = 0;    // so many bytes before they are decoded they are fetched
   bool operator==(const StreamedCodes&) const = default;
 };
-struct UnpackedCodes {        // decoded to scratch, then multiplied, for many rows
+struct UnpackedCodes {        // decoded to scratch, then multiplied
   int64_t block_k = 0;        // at a time, a divisor of k
   bool fetches_next = false;  // as of dense panels
+  int64_t ahead = 0;          // as of streamed codes, where few rows wait for all of a panel
   bool operator==(const UnpackedCodes&) const = default;
 };
 struct ActivationPanels {    // built in scratch from a matrix that is not constant
