@@ -31,7 +31,7 @@ constexpr Way kWays[] = {
     {"uncompressed", "none"}, {"compressed", "compressed"}, {"retrained", "compressed, then trained"}};
 
 std::vector<std::string> reads(const LabPlaces& places) {
-  return {places.reviews(), places.encoder(), places.images()};
+  return {places.all_reviews(), places.encoder(), places.images()};
 }
 
 std::vector<LabStep> steps(const LabPlaces& places) {
