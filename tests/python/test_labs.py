@@ -23,15 +23,15 @@ def numbers_of(folder: Path) -> list[float]:
 
 
 def figures_of(page: str) -> list[str]:
-    """Numbers with decimals in the section of the run, shares with their sign."""
+    """Numbers with decimals in the section of the run, with their unit where it scales them."""
     section = page.partition("\n## A run\n")[2].partition("\n## ")[0]
-    return re.findall(r"(?<![\w.])\d+\.\d+(?: %)?", section)
+    return re.findall(r"(?<![\w.])\d+\.\d+(?: %| MB)?", section)
 
 
 def stands_in(figure: str, numbers: list[float]) -> bool:
-    text, is_share = figure.removesuffix(" %"), figure.endswith(" %")
-    decimals = len(text.partition(".")[2])
-    return any(f"{number * (100 if is_share else 1):.{decimals}f}" == text for number in numbers)
+    text, _, unit = figure.partition(" ")
+    scale, decimals = {"%": 1e2, "MB": 1e-6}.get(unit, 1), len(text.partition(".")[2])
+    return any(f"{abs(number) * scale:.{decimals}f}" == text for number in numbers)
 
 
 class Pages(unittest.TestCase):
@@ -60,6 +60,7 @@ class Pages(unittest.TestCase):
         numbers = numbers_of(LABS / "results/lab3")
         self.assertTrue(stands_in("85.00 %", numbers))
         self.assertFalse(stands_in("85.01 %", numbers))
+        self.assertTrue(stands_in("33.6 MB", [33554432.0]))
         self.assertEqual(figures_of("\n## A run\nIt has 85.01 % of int8.f4, 1.25 bits.\n## More\n2.5"), ["85.01 %", "1.25"])
 
 
