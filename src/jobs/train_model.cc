@@ -15,6 +15,7 @@
 #include "data/batch_reader.h"
 #include "data/dataset_facts.h"
 #include "jobs/compiled_packer.h"
+#include "jobs/data_facts.h"
 #include "jobs/open_session.h"
 #include "jobs/scratch_folder.h"
 #include "jobs/training_choices.h"
@@ -34,15 +35,6 @@ namespace hone {
 namespace {
 
 namespace fs = std::filesystem;
-
-// Of a file, or of all files in a folder.
-int64_t bytes_in(const std::string& path) {
-  if (!fs::is_directory(path)) return static_cast<int64_t>(fs::file_size(path));
-  int64_t bytes = 0;
-  for (const fs::directory_entry& entry : fs::recursive_directory_iterator(path))
-    if (entry.is_regular_file()) bytes += static_cast<int64_t>(entry.file_size());
-  return bytes;
-}
 
 // Bytes of what a graph is given of a batch.
 int64_t argument_bytes(const Graph& graph, const Bindings& sizes) {

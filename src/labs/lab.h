@@ -20,7 +20,8 @@ struct LabPlaces {
 
   std::string file(const std::string& name) const { return labs + "/" + lab + "/" + name; }
   std::string recipe(const std::string& name) const { return labs + "/bert-tiny/" + name; }
-  std::string reviews() const { return data + "/reviews.csv"; }
+  std::string all_reviews() const { return data + "/reviews.csv"; }
+  std::string reviews() const { return quick ? shared("reviews") + ".csv" : all_reviews(); }
   std::string images() const { return data + "/fashion-mnist"; }
   std::string encoder() const { return data + "/all-MiniLM-L6-v2"; }
   std::string made(const std::string& name) const { return output + "/" + name; }

@@ -31,7 +31,7 @@ std::string model_of(const LabPlaces& places, const std::string& name) {
   return name == "teacher" ? teacher_model(places) : places.made(name) + ".safetensors";
 }
 
-std::vector<std::string> reads(const LabPlaces& places) { return {places.reviews(), places.encoder()}; }
+std::vector<std::string> reads(const LabPlaces& places) { return {places.all_reviews(), places.encoder()}; }
 
 std::vector<LabStep> graph_steps(const LabPlaces& places) {
   std::vector<LabStep> steps;
@@ -81,7 +81,6 @@ std::vector<LabStep> adapter_steps(const LabPlaces& places) {
   LabStep judge{.name = "accuracy", .what = "all on the same reviews", .words = {"evaluate"}};
   for (const Adapted& each : kAdapted) judge.words.push_back(model_of(places, each.name));
   judge.words.insert(judge.words.end(), {"--data", places.reviews(), "--split", "test", "--json"});
-  if (places.quick) judge.words.insert(judge.words.end(), {"--limit", "200"});
   steps.push_back(judge);
   return steps;
 }
@@ -116,8 +115,8 @@ Table graph_table(const LabResults& results) {
               .columns = {{"graph", "graph"},
                           {"inputs", "inputs"},
                           {.key = "nodes", .title = "nodes", .style = {NumberFormat::integer, 0}},
-                          {.key = "more", .title = "ops that the row above has not, or fewer of", .prose = true},
-                          {.key = "less", .title = "and that it has more of", .prose = true}}};
+                          {.key = "more", .title = "comes in, beside the row above", .prose = true},
+                          {.key = "less", .title = "goes out", .prose = true}}};
   std::map<std::string, int64_t> before;
   for (const GraphCase& graph : kGraphs) {
     const auto ops = ops_of(results, graph.name);
@@ -180,9 +179,10 @@ LabShown show(const LabResults& results, const LabPlaces& places) {
   Section drawings{.title = "Task 1: graphs of one model", .blocks = {graphs}};
   drawings.blocks.emplace_back(Text{
       "The graphs differ where an input has work to do. A mask of ones and zeros becomes a number that each attention "
-      "adds to its scores, so there are nodes that cast it, scale it and give it the axes of the scores. Labels add a "
-      "loss at the end. What no input asks for is not in the graph: it follows what is computed, not what the class "
-      "could compute."});
+      "adds to its scores: nodes cast it, scale it and give it the axes of the scores. Where no mask is given, the "
+      "graph fills one with ones itself (full), so the graph with a mask has that node less. Labels add a loss at the "
+      "end. What no input asks for is not in the graph: it follows what is computed, not what the class could "
+      "compute."});
   for (const GraphCase& graph : kGraphs) {
     const std::string svg = read_file(places.made(graph.name) + ".svg");
     drawings.blocks.emplace_back(Drawing{.key = fmt::format("drawing_{}", graph.name),
@@ -196,8 +196,8 @@ LabShown show(const LabResults& results, const LabPlaces& places) {
       .sections = {{"Task 3: adapters", {adapters}}, drawings, {"Task 2: a pass", {passes}}},
       .sentences = {
           fmt::format(
-              "The graph has {} nodes of token ids alone, {} with a mask and {} with labels, too: look at which "
-              "nodes come with an input.",
+              "The graph has {} nodes from token ids alone, {} with a mask, which it then need not fill with ones "
+              "itself, and {} with labels, too, which add a loss.",
               nodes(kGraphs[0]), nodes(kGraphs[1]), nodes(kGraphs[2])),
           fmt::format("Erasing the {} gelu nodes is refused while others read them; once these read the operand, {} "
                       "are left.",

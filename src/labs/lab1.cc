@@ -45,7 +45,7 @@ struct Packed {
 };
 constexpr Packed kPacked[] = {{"int8", "int8.channel"}, {"mxint8", "mxint8"}, {"int4", "int4.g32"}};
 
-std::vector<std::string> reads(const LabPlaces& places) { return {places.reviews(), places.encoder()}; }
+std::vector<std::string> reads(const LabPlaces& places) { return {places.all_reviews(), places.encoder()}; }
 
 std::string width_config(const LabPlaces& places) { return places.file(places.quick ? "quick.toml" : "qat.toml"); }
 std::string pruning_config(const LabPlaces& places) {
@@ -57,14 +57,12 @@ LabStep width_step(const LabPlaces& places) {
   for (const Width& width : kWidths)
     if (width.in_quick || !places.quick) formats += (formats.empty() ? "" : ",") + std::string(width.format);
   const std::string folder = places.made("widths");
-  LabStep step{.name = "widths",
-               .what = "fixed-point formats, rounded and trained in",
-               .words = {"sweep", bert_tiny_model(places), "--formats", formats, "--with-activations", "--train",
-                         "--train-config", width_config(places), "--data", places.reviews(), "--threads", "2", "-o",
-                         folder, "--json"},
-               .makes = {folder}};
-  if (places.quick) step.words.insert(step.words.end(), {"--data-limit", "200"});
-  return step;
+  return {.name = "widths",
+          .what = "fixed-point formats, rounded and trained in",
+          .words = {"sweep", bert_tiny_model(places), "--formats", formats, "--with-activations", "--train",
+                    "--train-config", width_config(places), "--data", places.reviews(), "--threads", "2", "-o", folder,
+                    "--json"},
+          .makes = {folder}};
 }
 
 std::vector<LabStep> pruning_steps(const LabPlaces& places) {

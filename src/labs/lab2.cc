@@ -31,7 +31,7 @@ constexpr Way kWays[] = {
     {"uncompressed", "none"}, {"compressed", "compressed"}, {"retrained", "compressed, then trained"}};
 
 std::vector<std::string> reads(const LabPlaces& places) {
-  return {places.reviews(), places.encoder(), places.images()};
+  return {places.all_reviews(), places.encoder(), places.images()};
 }
 
 std::vector<LabStep> steps(const LabPlaces& places) {
@@ -157,7 +157,7 @@ LabShown show(const LabResults& results, const LabPlaces& places) {
                    {"Task 2: compression-aware search", {compression, compression_plot(results)}}},
       .sentences = {
           fmt::format("Random search ends at {}, {} and {} with three seeds, TPE at {}, {} and {}: look at the bands "
-                      "before at the medians.",
+                      "before the medians.",
                       end_of("random", "random-1"), end_of("random", "random-2"), end_of("random", "random-3"),
                       end_of("TPE", "tpe-1"), end_of("TPE", "tpe-2"), end_of("TPE", "tpe-3")),
           fmt::format("The grid, which tries points in a shuffled order, ends at {} after {} trials.",

@@ -39,6 +39,13 @@ std::vector<std::string> studies_of_prices() {
   return studies;
 }
 
+LabStep judged(const LabPlaces& places, const std::string& name, const std::string& model) {
+  return {.name = name + "-judged",
+          .what = "its accuracy",
+          .words = {"evaluate", model, "--data", places.images(), "--validation-fraction", "0.05", "--split",
+                    "validation", "--json"}};
+}
+
 // What allocate chooses for a price, made, and judged as the search judges.
 std::vector<LabStep> exact_steps(const LabPlaces& places, const std::string& name, const std::string& formats,
                                  const std::string& price) {
@@ -57,10 +64,7 @@ std::vector<LabStep> exact_steps(const LabPlaces& places, const std::string& nam
            .what = "the chosen formats",
            .words = {"quantize", network(places), "--config", plan, "-o", model, "--json"},
            .makes = {model}},
-          {.name = name + "-judged",
-           .what = "their accuracy",
-           .words = {"evaluate", model, "--data", places.images(), "--validation-fraction", "0.05", "--split",
-                     "validation", "--json"}}};
+          judged(places, name, model)};
 }
 
 std::vector<LabStep> steps(const LabPlaces& places) {
@@ -76,6 +80,7 @@ std::vector<LabStep> steps(const LabPlaces& places) {
                  network(places),
                  places.quick ? std::vector<std::string>{"--steps", "150"} : std::vector<std::string>())};
   all.back().is_shared = true;
+  all.push_back(judged(places, "network", network(places)));
   const auto add = [&](const std::vector<LabStep>& more) { all.insert(all.end(), more.begin(), more.end()); };
   const auto search = [&](const std::string& name, const std::string& what, const std::vector<std::string>& studies) {
     add(search_steps({.name = name,
@@ -147,6 +152,8 @@ std::vector<Line> format_lines(const LabResults& results) {
   for (const char* format : kFormats)
     lines.push_back(curve_so_far(format, trials_of(results, "formats", format), Curve::accuracy));
   lines.push_back(curve_so_far("all at once", trials_of(results, "formats", kMixed), Curve::accuracy));
+  const double exact = accuracy_of(results, "network").value;
+  lines.push_back({"f32", {{1, exact}, {lines.back().points.back().first, exact}}});
   return lines;
 }
 
@@ -183,6 +190,7 @@ Table format_table(const LabResults& results) {
   };
   for (const char* format : kFormats) add(format, format);
   add("all at once", kMixed);
+  table.rows.push_back({"f32", Cell(), accuracy_of(results, "network"), Cell()});
   return table;
 }
 
@@ -231,13 +239,14 @@ LinePlot price_plot(const LabResults& results, Curve curve) {
   return plot;
 }
 
-// The row of the highest figure among those whose second cell is `how`, or any.
+// The row of the highest figure among those of searches.
 std::string top_row(const Table& table, const char* column) {
   std::string name;
   double top = -1;
   for (const auto& row : table.rows) {
     const std::string each = std::get<std::string>(row[0]);
-    if (value_of(table, {each}, column) > top) top = value_of(table, {each}, column), name = each;
+    if (value_of(table, {each}, "trials") > 0 && value_of(table, {each}, column) > top)
+      top = value_of(table, {each}, column), name = each;
   }
   return name;
 }
@@ -261,8 +270,10 @@ LabShown show(const LabResults& results, const LabPlaces&) {
                       top_row(precision, "accuracy"), said(precision, {top_row(precision, "accuracy")}, "accuracy"),
                       said(precision, {top_row(precision, "accuracy")}, "bits"), said(precision, {"exact"}, "accuracy"),
                       said(precision, {"exact"}, "bits")),
-          fmt::format("No curve of a format ends above that of {}, at {} with {} bits.", top,
-                      said(formats, {top}, "accuracy"), said(formats, {top}, "bits")),
+          fmt::format("No curve of a format ends above that of {}, at {} with {} bits; f32 has {}. The highest of many "
+                      "trials flatters.",
+                      top, said(formats, {top}, "accuracy"), said(formats, {top}, "bits"),
+                      said(formats, {"f32"}, "accuracy")),
           fmt::format(
               "Signs alone (Binary) end at {}, with a scale at {}, with a second sign at {}: look at how much of "
               "a weight each keeps.",
@@ -271,8 +282,8 @@ LabShown show(const LabResults& results, const LabPlaces&) {
           fmt::format("With all formats to choose from in each layer, as many trials end at {}: look at the formats "
                       "that its highest trial takes.",
                       said(formats, {"all at once"}, "accuracy")),
-          fmt::format("At a price of {} a bit, the search ends at {} bits and {}; at {}, at {} bits and {}. One exact "
-                      "choice has {} and {} bits there.",
+          fmt::format("At a price of {} a bit, the search ends at {} bits and {}; at {}, at {} bits and {}. The exact "
+                      "choice, which runs no trials, has {} and {} bits there.",
                       cheap.study, said(prices, {cheap.study, "search"}, "bits"),
                       said(prices, {cheap.study, "search"}, "accuracy"), dear.study,
                       said(prices, {dear.study, "search"}, "bits"), said(prices, {dear.study, "search"}, "accuracy"),

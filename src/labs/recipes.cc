@@ -51,12 +51,15 @@ LabStep bert_tiny_untrained(const LabPlaces& places) {
 
 std::vector<LabStep> bert_tiny_steps(const LabPlaces& places) {
   const LabStep untrained = bert_tiny_untrained(places);
-  LabStep student =
-      train_step("bert-tiny", "bert-tiny learns from it", untrained.makes[0], places.reviews(),
-                 places.recipe("student.toml"), bert_tiny_model(places), {"--teacher", teacher_model(places)});
-  for (const std::string& word : fewer_rows(places)) student.words.push_back(word);
-  student.is_shared = true;
-  return {teacher_step(places), untrained, student};
+  const auto learn = [&](const std::string& what, const std::string& config, const std::vector<std::string>& more) {
+    LabStep step = train_step("bert-tiny", what, untrained.makes[0], places.reviews(), places.recipe(config),
+                              bert_tiny_model(places), more);
+    step.is_shared = true;
+    return step;
+  };
+  if (places.quick) return {untrained, learn("bert-tiny learns from labels", "quick.toml", {})};
+  return {teacher_step(places), untrained,
+          learn("bert-tiny learns from it", "student.toml", {"--teacher", teacher_model(places)})};
 }
 
 }  // namespace hone

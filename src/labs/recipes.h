@@ -23,7 +23,7 @@ LabStep teacher_step(const LabPlaces& places);
 
 LabStep bert_tiny_untrained(const LabPlaces& places);  // with random weights and the encoder's tokenizer
 
-// Two layers of 128, taught by it. The steps are the teacher's, too.
+// Two layers of 128, taught by it; the steps are the teacher's, too. In quick labs they learn from labels alone.
 std::string bert_tiny_model(const LabPlaces& places);
 std::vector<LabStep> bert_tiny_steps(const LabPlaces& places);
 

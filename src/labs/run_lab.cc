@@ -1,5 +1,6 @@
 #include "labs/run_lab.h"
 
+#include <algorithm>
 #include <filesystem>
 
 #include <fmt/format.h>
@@ -11,6 +12,7 @@
 #include "base/shell.h"
 #include "base/text.h"
 #include "labs/lab_step.h"
+#include "labs/quick_reviews.h"
 #include "labs/table_csv.h"
 #include "measure/environment.h"
 #include "report/html.h"
@@ -31,6 +33,15 @@ void check_places(const LabDef& lab, const LabPlaces& places) {
     fail("{}: no such folder; --files names the folder examples/labs of hone's sources", places.file(""));
   for (const std::string& path : lab.reads(places))
     if (!fs::exists(path)) fail("{}: no such file; scripts/deps.sh labs fetches it, --data says where it lies", path);
+}
+
+// What a quick lab reads instead of all reviews.
+void put_quick_reviews(const LabDef& lab, const LabPlaces& places) {
+  constexpr size_t kRows = 4000, kJudged = 200;
+  if (!places.quick || !std::ranges::count(lab.reads(places), places.all_reviews())) return;
+  fs::create_directories(fs::path(places.reviews()).parent_path());
+  write_file(places.reviews(),
+             first_of_each_split(read_file(places.all_reviews()), places.all_reviews(), kRows, kJudged));
 }
 
 // A figure or table as a file of its own beside the report.
@@ -80,6 +91,7 @@ Record run_lab(std::span<const LabDef* const> labs, const LabOptions& options, c
   const LabDef& lab = find_lab(labs, options.lab);
   const LabPlaces places{options.files, lab.files, options.data, options.output, options.quick};
   check_places(lab, places);
+  put_quick_reviews(lab, places);
   const std::vector<LabStep> steps = lab.steps(places);
   FileHashes hashes;
   std::map<std::string, StepRecord> records;

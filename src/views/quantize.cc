@@ -1,9 +1,8 @@
 #include "views/quantize.h"
 
-#include <filesystem>
-
 #include "base/hash.h"
 #include "ir/bodies.h"
+#include "jobs/data_facts.h"
 #include "measure/environment.h"
 #include "views/quantize_tables.h"
 #include "views/saved_model.h"
@@ -24,9 +23,10 @@ Record view_of(const QuantizedModel& quantized, const QuantizeFlags& options, co
                     options.method == "nearest" ? "to the nearest" : "by scale-search"));
   if (const auto over = over_plan(options.plan, output, saved.bytes)) record.findings.push_back(*over);
   record.manifest.push_back({"input", source.path, source.sha256(), source.file_bytes});
-  if (const std::string& data = options.calibration().file; !data.empty())
-    record.manifest.push_back(
-        {"calibration", data, sha256_of_file(data), static_cast<int64_t>(std::filesystem::file_size(data))});
+  if (const std::string& data = options.calibration().file; !data.empty()) {
+    const FileFacts facts = facts_of_data(data);
+    record.manifest.push_back({"calibration", facts.path, facts.sha256, facts.bytes});
+  }
   record.manifest.push_back({"output", output, sha256_of_file(output), saved.bytes});
   return record;
 }

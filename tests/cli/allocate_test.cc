@@ -4,7 +4,7 @@
 #include <filesystem>
 
 #include "base/atomic_file.h"
-#include "tests/cli/cli_fixture.h"
+#include "tests/cli/train_fixture.h"
 
 namespace hone {
 namespace {
@@ -54,6 +54,23 @@ TEST_F(Allocate, APlanIsNotWrittenOverItsConfiguration) {
   folder.put("plan.toml", "skip = [\"pooler\"]\n");
   expect_refusal(allocate({"--budget", "avg-bits=8", "--config", plan}), {"is read as --config"});
   EXPECT_THAT(read_file(plan), HasSubstr("pooler"));
+}
+
+class AllocateImages : public TrainTest {};
+
+TEST_F(AllocateImages, APlanLearntFromAFolderIsMadeOfIt) {
+  const std::string data = put_fashion(), plan = folder / "plan.toml", network = folder / "network.safetensors";
+  expect_done(hone_program({"build", "convnet", "--set", "widths=[8]", "--set", "num_channels=1", "--set",
+                            "image_size=28", "-o", network}));
+  expect_done(hone_program({"allocate", network, "--data", data, "--method", "gptq", "--formats", "int{4,8}.channel",
+                            "--budget", "avg-bits=12", "--trials", "1", "-o", plan}));
+  EXPECT_THAT(read_file(plan), HasSubstr("calib = "));
+  const ProgramResult made =
+      hone_program({"quantize", network, "--config", plan, "-o", out + "/small.safetensors", "--json"});
+  expect_done(made);
+  const Json files = parse_json(made.out, "hone quantize").at("manifest");
+  EXPECT_EQ(files.at(1).at("path"), data);
+  EXPECT_EQ(files.at(1).at("sha256").get<std::string>().size(), 64u);
 }
 
 }  // namespace
