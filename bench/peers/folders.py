@@ -36,6 +36,7 @@ AGREES = 1e-5  # of the largest magnitude of an output, or four times PyTorch's 
 STEP_AGREES = 2e-3  # of the largest change of a tensor in a step, or four times what a rounding of weights makes of PyTorch's own
 NEIGHBOURS = 8  # that begin one rounding away: beyond the kinks of deep networks without a smooth activation, some cross one
 MOMENTUM = 0.1  # of batch norms in both; transformers says 0.9997 and 0.997 of MobileNets, with which only the last batch would count
+NO_LOSS = "hone has no loss for this head"
 TARGET, TIMED = 0.95, "timed.json"
 
 
@@ -322,7 +323,7 @@ class Checks:
 
     def train(self):
         if not self.folder.labels:
-            raise Failure("not asked: no labels that hone's losses know")
+            raise Failure(NO_LOSS)
         labels, classes = self.labels(np.random.default_rng(7))
         np.savez(self.at / "data.npz", **self.inputs, label=labels)
         names = list(self.inputs)
@@ -483,7 +484,9 @@ def checked_section():
         cell = lambda key: (f"{result[key]:.0e}" if isinstance(result[key], float) else "yes, a layer added") if key in result else "**no**"
         why = "; ".join(f"{key}: {value}" for key, value in result["failures"].items())
         rows.append([*name.split(maxsplit=1), cell("agrees"), cell("trains"), cell("quantizes"), why])
-    head = (f"{good} of {len(found)} folders pass every check ({len(architectures)} architectures, {len(types)} model types). Agrees: the largest difference "
+    lossless = sum(result["failures"] == {"trains": NO_LOSS} for result in found.values())
+    head = (f"{good} of {len(found)} folders pass every check, {lossless} all but training, as hone has no loss for their head ({len(architectures)} "
+            f"architectures, {len(types)} model types). Agrees: the largest difference "
             "of `hone run` from transformers in f64, of the largest magnitude of an output. Trains: the largest error of a weight after one step beside "
             f"PyTorch's, of what is accepted. Quantizes: what {FORMAT} changes; the .safetensors and the "
             ".onnx file agree, reopened, and so does an exported folder.\n\n")
