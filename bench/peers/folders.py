@@ -5,7 +5,7 @@ usage: folders.py HONE [--only TEXT]... [--checks] [--speed | --make] [--rounds 
 
 A check: `hone run` agrees with transformers in f64; the loss of one step of `hone train` and every weight after it agree with PyTorch's (where a layer is
 added, the step has to run); `hone quantize` writes .safetensors and .onnx, which reopen and agree with each other; `hone export` agrees with the folder.
-Without --checks or --speed both are done. Exit code 1 when a check fails; a table goes into bench/results.md.
+Without --checks or --speed both are done. Exit code 1 when a check fails for another reason than a head that hone has no loss for; tables go into bench/results.md, of what all calls found.
 """
 import argparse
 import copy
@@ -558,7 +558,7 @@ def main():
     both, failed = args.checks == args.speed, 0
     if args.checks or both:
         found = each(args, small_folders(), lambda folder: Checks(args, folder, place(folder, "checks")).all(), show_checks)
-        failed = sum(bool(result["failures"]) for result in found.values())
+        failed = sum(result["failures"] not in ({}, {"trains": NO_LOSS}) for result in found.values())
         if not args.dry:
             results.write_section("Folders of every family", machine() + checked_section())
     if args.speed or both:
