@@ -3,7 +3,7 @@ jobs ?= $(shell nproc)
 FUZZ_SECONDS ?= 60
 sources = $(shell git ls-files 'python/src/*.h' ':(glob)python/src/*.cc' 'include/*.h' 'src/*.h' 'src/*.cc' 'tests/*.h' 'tests/*.cc' 'bench/*.h' 'bench/*.cc' 'examples/*.h' 'examples/*.cc' 'examples/*.c')
 
-.PHONY: help deps test-deps build test test-full test-python wheel python fuzz demo models bench bench-peers bench-ocr bench-ptq bench-exports bench-train bench-train-parity bench-attention bench-precisions bench-cuda cuda-bundle bench-search bench-questions bench-ship train train-full labs docs format lint clean
+.PHONY: help deps test-deps build test test-full test-python wheel python fuzz demo models bench bench-peers bench-ocr bench-ptq bench-exports bench-families bench-train bench-train-parity bench-attention bench-precisions bench-cuda cuda-bundle bench-search bench-questions bench-ship train train-full labs docs format lint clean
 
 help:
 	@echo "make build        build/release/hone"
@@ -20,6 +20,7 @@ help:
 	@echo "make bench-ptq    ways of quantizing after training at four bits, and mixed precision, into bench/results.md"
 	@echo "make bench-ocr    what is read from rendered text in each number format, into bench/results.md"
 	@echo "make bench-exports  networks of torchvision and Hugging Face as PyTorch exports them: opened, run, quantized, reopened, into bench/results.md"
+	@echo "make bench-families folders of every family and head: opened, run, trained a step, quantized, reopened; each family beside other systems, into bench/results.md (20 minutes)"
 	@echo "make bench-train-parity  small networks trained from their exports, step by step beside PyTorch, into bench/results.md"
 	@echo "make bench-train  training steps beside PyTorch, eager and compiled, of adapters, in few bits and by two processes, into bench/results.md"
 	@echo "make bench-attention attention beside PyTorch, ONNX Runtime and OpenVINO, into bench/results.md (5 minutes)"
@@ -106,6 +107,11 @@ bench-ptq: build models
 bench-exports: build
 	scripts/deps.sh peers
 	build/venv/bin/python bench/peers/exports.py build/release/hone
+
+bench-families: build
+	scripts/deps.sh peers
+	build/venv/bin/python bench/peers/folders.py build/release/hone --make
+	build/venv/bin/python bench/peers/folders.py build/release/hone
 
 bench-train: build models
 	scripts/deps.sh peers

@@ -2,6 +2,7 @@
 // time and a pre-norm transformer over 30 seconds. Of a model with a decoder the encoder alone is built. Radford et
 // al., "Robust speech recognition via large-scale weak supervision" (2022).
 #include "base/error.h"
+#include "ir/fixed_tensors.h"
 #include "models/classifier.h"
 #include "models/config.h"
 #include "models/pre_norm_block.h"
@@ -75,8 +76,9 @@ class WhisperBuilder {
     x = convolved(x, "conv1", mels, 1);
     x = convolved(x, "conv2", hidden_, 2);
     x = ops::transpose(graph_, {.x = x, .perm = Integers{0, 2, 1}});
-    const ValueId table = builder_.as_f32(builder_.weight(at_ + "embed_positions.weight", {positions, hidden_}));
-    x = ops::add(graph_, {x, table});
+    const ValueId table = builder_.weight(at_ + "embed_positions.weight", {positions, hidden_});
+    fix_tensor(graph_, graph_.value(table).label);  // sines
+    x = ops::add(graph_, {x, builder_.as_f32(table)});
     for (int64_t layer = 0; layer < config_.layers("encoder_layers"); ++layer)
       x = pre_norm_block(builder_, x, kNone, block(layer));
     x = builder_.layer_norm(x, at_ + "layer_norm", hidden_, kEpsilon);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <numeric>
 
 #include <fmt/format.h>
 
@@ -76,12 +77,19 @@ class HeadFitter {
     label_ = o_.output;
     for (const char* usual : {"logits", "last_hidden_state", "embedding"})
       if (label_.empty() && has(usual)) label_ = usual;
+    if (o_.output.empty() && label_ == "last_hidden_state" && has("pooler_output") && rank_of(label_) > 3)
+      label_ = "pooler_output";  // of maps, the network's own mean, with the norm behind it
     if (label_.empty() && labels.size() == 1) label_ = labels[0];
     if (label_.empty())
       fail("the model has the outputs {}; say which one a layer for labels is to stand behind (--predictions)",
            fmt::join(labels, ", "));
-    value_ = std::ranges::find(graph_.outputs(), label_, &Output::label)->value;
+    value_ = output_of(label_);
   }
+
+  ValueId output_of(const std::string& label) const {
+    return std::ranges::find(graph_.outputs(), label, &Output::label)->value;
+  }
+  size_t rank_of(const std::string& label) const { return graph_.type(output_of(label)).rank(); }
 
   // New weights under the old names, so that other programs find them.
   void replace(NodeId last) {
@@ -105,6 +113,7 @@ class HeadFitter {
     // Directions of unit length leave a layer little room; it reads what they were made of.
     if (graph_.producer_op(x) == &l2_normalise_def) x = graph_.operand(graph_.producer(x), 0);
     if (!o_.per_word && graph_.type(x).rank() == 3) x = pool(x, pooled);
+    if (!o_.per_word && graph_.type(x).rank() > 3) x = pool_maps(x, pooled);
     if (graph_.type(x).rank() != (o_.per_word ? 3u : 2u) || !graph_.type(x).shape.back().is_constant())
       fail("the model's output {} is {}; a layer for {} needs [rows, {}features]", label_, to_string(type()),
            o_.per_word ? "words" : "rows", o_.per_word ? "words, " : "");
@@ -123,6 +132,13 @@ class HeadFitter {
     for (ValueId input : graph_.inputs())
       if (graph_.value(input).label == "attention_mask") return ops::mean_pool(graph_, {.x = x, .mask = input});
     return ops::reduce_mean(graph_, {.x = x, .axes = std::vector<int64_t>{1}, .keepdims = 0});
+  }
+
+  ValueId pool_maps(ValueId x, std::string& how) {
+    how = ", the mean of each map";
+    std::vector<int64_t> axes(graph_.type(x).rank() - 2);
+    std::iota(axes.begin(), axes.end(), int64_t{2});
+    return ops::reduce_mean(graph_, {.x = x, .axes = axes, .keepdims = 0});
   }
 
   void put_linear(ValueId x, const std::string& weight, const std::string& bias) {

@@ -7,6 +7,7 @@
 #include <string_view>
 
 #include "base/regex.h"
+#include "ir/fixed_tensors.h"
 #include "ops/calls/activations.h"
 #include "ops/calls/arithmetic.h"
 #include "ops/calls/batch_norm.h"
@@ -251,6 +252,8 @@ StoredTensor described(const Graph& graph, ValueId id) {
   stored.decays = stored.role == ParameterRole::weight || stored.role == ParameterRole::table ||
                   (stored.role == ParameterRole::number && !is_vector(stored.shape));
   judge(stored, tensor, readers);
+  if (stored.why_not.empty() && is_fixed_tensor(graph, stored.name))
+    stored.why_not = "a table that the model's source does not train";
   return stored;
 }
 

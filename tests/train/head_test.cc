@@ -7,6 +7,7 @@
 #include "ops/calls/linear.h"
 #include "ops/calls/mean_pool.h"
 #include "ops/calls/normalisation.h"
+#include "ops/calls/reduce.h"
 #include "ops/calls/transcendental.h"
 #include "tests/support/error_of.h"
 
@@ -77,6 +78,20 @@ TEST(Head, ReadsWhatAUnitVectorWasMadeOf) {
   const FittedHead head = fit_head(encoder("embedding", true), {.width = 2});
   const NodeId last = head.graph.producer(head.graph.outputs()[0].value);
   EXPECT_EQ(head.graph.producer_op(head.graph.operand(last, 0)), &mean_pool_def);
+}
+
+// Convolutional networks give maps first; their own pooled features, where they have them, are what a head reads.
+TEST(Head, ReadsWhatMapsWerePooledTo) {
+  Graph g;
+  const Dim b = Dim::symbol("B"), side = Dim::symbol("H");
+  const ValueId x = g.add_input("x", {.dtype = DType::f32, .shape = {b, 8, side, side}});
+  g.add_output(ops::tanh(g, {x}), "last_hidden_state");
+  EXPECT_EQ(fit_head(g, {.width = 3}).what, "classifier.weight [3,8] behind last_hidden_state, the mean of each map");
+  g.add_output(ops::reduce_mean(g, {.x = x, .axes = std::vector<int64_t>{2, 3}, .keepdims = 0}), "pooler_output");
+  const FittedHead head = fit_head(g, {.width = 3});
+  EXPECT_EQ(head.what, "classifier.weight [3,8] behind pooler_output");
+  EXPECT_EQ(type_of(head.graph), "f32[B,3]");
+  EXPECT_THAT(error_of([&] { fit_head(g, {.width = 3, .per_word = true}); }), HasSubstr("a layer for words"));
 }
 
 TEST(Head, SaysWhatCannotBe) {

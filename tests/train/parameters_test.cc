@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "ir/fixed_tensors.h"
 #include "tests/passes/parse_ops.h"
 #include "train/lora.h"
 #include "train/optimizers/parameter_groups.h"
@@ -197,6 +198,20 @@ TEST(Parameters, ARuleTrainsWhatIsNoneByItsName) {
   EXPECT_EQ(choose_trainable(graph, {.rules = {"cos|sin=frozen"}}).groups[0].parameters.size(), 1u);
   EXPECT_THAT(error_of([&] { choose_trainable(graph, {.rules = {"cos=rate:2"}}); }),
               HasSubstr("cos is no parameter: a table or mask by its name; NAMES=trained makes it one"));
+}
+
+TEST(Parameters, WhatTheSourceDoesNotTrainIsNoneUnlessARuleSaysSo) {
+  Graph graph = parse(
+      "%x : f32[2,2] = input\n%p : f32[2,2] = const \"positions\" {1, 0, 0, 1}\n%w : f32[2,2] = const \"w\" {1, 2, 3, "
+      "4}\n"
+      "%a = add %x, %p\n%y = linear %a, %w\nreturn %y");
+  fix_tensor(graph, "sines");
+  EXPECT_EQ(choose_trainable(graph, {}).groups[0].parameters.size(), 2u);
+  fix_tensor(graph, "positions");
+  const TrainableConstants chosen = choose_trainable(graph, {});
+  ASSERT_EQ(chosen.others.size(), 1u);
+  EXPECT_EQ(chosen.others[0].name, "positions");
+  EXPECT_EQ(choose_trainable(graph, {.rules = {"positions=trained"}}).groups[0].parameters.size(), 2u);
 }
 
 }  // namespace
