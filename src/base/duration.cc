@@ -26,6 +26,7 @@ std::optional<double> parse_seconds(std::string_view text) {
 }
 
 std::string duration_text(double seconds) {
+  if (seconds < 0.0995) return fmt::format("{:.2g} ms", 1e3 * seconds);
   if (seconds < 9.95) return fmt::format("{:.1f} s", seconds);
   const int64_t whole = std::llround(seconds);
   if (whole < 60) return fmt::format("{} s", whole);

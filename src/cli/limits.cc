@@ -25,6 +25,7 @@
 #include "base/stop.h"
 #include "base/temporary.h"
 #include "base/text.h"
+#include "cli/terminal_progress.h"
 
 namespace hone {
 namespace {
@@ -143,7 +144,9 @@ std::vector<OptionInfo> LimitFlags::options() {
       flag("max-memory", "Refuse what needs more memory than this, e.g. 2GB (default: what the machine has free)",
            &LimitFlags::memory, {.group = "Limits"}),
       flag("timeout", "Give up after this time, e.g. 20, 20s, 500ms or 5min", &LimitFlags::time,
-           {.group = "Limits", .value = "TIME"})};
+           {.group = "Limits", .value = "TIME"}),
+      flag("quiet", "Print no progress and no notes: only the result, warnings and errors", &LimitFlags::quiet,
+           {.group = "Messages", .letter = 'q'})};
   return describe_options(std::span<const OptionField<LimitFlags>>(kLimits));
 }
 
@@ -153,9 +156,11 @@ void LimitFlags::add_to(CLI::App& app) {
   app.add_option("--timeout", time, all[1].doc)
       ->check(CLI::Validator(expect_seconds, all[1].traits.value))
       ->group(all[1].traits.group);
+  app.add_flag("-q,--quiet", quiet, all[2].doc)->group(all[2].traits.group);
 }
 
 void LimitFlags::start(const std::string& inspected) const {
+  if (quiet) be_quiet();
   guard_mappings();
   std::set_terminate(on_terminate);
   int64_t most = 0;

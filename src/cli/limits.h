@@ -1,6 +1,6 @@
-// What one run of the program may take: --max-memory and --timeout of every verb, and an end that leaves no temporary
-// files behind, whether it comes from Ctrl-C, SIGTERM, a reader that went away, the limits on time and the size of
-// files (ulimit -f), or memory that runs out inside a library.
+// What one run of the program may take and say: --max-memory, --timeout and --quiet of every verb, and an end that
+// leaves no temporary files behind, whether it comes from Ctrl-C, SIGTERM, a reader that went away, the limits on time
+// and the size of files (ulimit -f), or memory that runs out inside a library.
 #pragma once
 
 #include <CLI/CLI.hpp>
@@ -17,7 +17,8 @@ int interrupted_code();
 bool lost_its_reader();  // SIGPIPE: what reads the output has enough, and nothing is to be said
 
 struct LimitFlags {
-  std::string memory, time;                  // empty: not given
+  std::string memory, time;  // empty: not given
+  bool quiet = false;
   static std::vector<OptionInfo> options();  // what each verb takes for them
   void add_to(CLI::App& app);
 

@@ -104,6 +104,7 @@ int run_program(const char* name, std::span<const VerbDef* const> verbs, int arg
   set_this_command(name, argc, argv);
   int code = 0;
   set_log_sink([said = std::set<std::string>()](LogLevel level, std::string_view text) mutable {
+    if (limits.quiet && level != LogLevel::warning) return;
     if (!said.emplace(text).second) return;  // a model that is opened again has the same to say
     const std::string shown = printable_message(text);
     std::fprintf(stderr, "%s%s\n", level == LogLevel::warning ? "warning: " : "", shown.c_str());

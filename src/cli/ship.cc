@@ -65,13 +65,13 @@ int run(ShipVerb& verb) {
     verb.print(record);
     return 0;
   }
-  std::optional<AtomicFile> report;
-  if (!verb.report.empty()) report.emplace(verb.report);
+  // A place that can't be written is known before the work, of which a kill leaves nothing there.
+  if (!verb.report.empty()) AtomicFile{verb.report};
   Record record = view_of(ship(model, verb.output, options, context), model, verb.output);
   record.command = this_command();
   record.next.push_back(verb.again ? NextCommand{"again", this_command()} : made_again(verb));
   show(verb, record);
-  if (report) report->write(html(record)), report->commit();
+  if (!verb.report.empty()) write_file(verb.report, html(record));
   return 0;
 }
 

@@ -18,14 +18,14 @@ header { padding-top: 40px; }
 h1 { font-size: 28px; line-height: 1.25; margin: 0 0 12px; letter-spacing: -0.01em; }
 h2 { font-size: 20px; margin: 44px 0 12px; padding-bottom: 6px; border-bottom: 1px solid var(--rule); }
 h3 { font-size: 15px; margin: 26px 0 8px; }
-p { margin: 8px 0; max-width: 76ch; }
+p { margin: 8px 0; max-width: 76ch; white-space: pre-line; overflow-wrap: anywhere; }
 pre, code, .mono { font-family: ui-monospace, "SF Mono", "DejaVu Sans Mono", Menlo, Consolas, monospace;
     font-size: 13px; }
 pre { background: var(--panel); border: 1px solid var(--rule); border-radius: 6px; padding: 10px 14px;
     margin: 12px 0; white-space: pre-wrap; overflow-wrap: anywhere; }
 .findings { list-style: none; margin: 18px 0; padding: 14px 20px; background: var(--panel);
     border-left: 4px solid var(--accent); border-radius: 0 6px 6px 0; }
-.findings li { margin: 3px 0; }
+.findings li { margin: 3px 0; overflow-wrap: anywhere; }
 .scroll { overflow-x: auto; margin: 8px 0 4px; }
 table { border-collapse: collapse; font-variant-numeric: tabular-nums; }
 th, td { padding: 5px 14px 5px 0; text-align: left; vertical-align: baseline; border-bottom: 1px solid var(--rule);
@@ -47,6 +47,11 @@ figcaption { margin-bottom: 6px; color: var(--ink); font-weight: 600; font-size:
 .hash { overflow-wrap: anywhere; }
 footer { margin-top: 48px; padding-top: 14px; padding-bottom: 40px; color: var(--muted); font-size: 13px;
     border-top: 1px solid var(--rule); }
+@media screen and (max-width: 700px) {
+  main, header, footer { padding-left: 14px; padding-right: 14px; }
+  figure { overflow-x: auto; }
+  figure svg { max-width: none; }
+}
 @media print {
   :root { --ink: #000; --muted: #444; --ground: #fff; --panel: #f5f5f5; --rule: #bbb; --accent: #444; }
   body { font-size: 11px; }

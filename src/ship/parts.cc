@@ -122,8 +122,10 @@ void deal_rows(Dataset& data, const Deal& deal) {
 }
 
 std::string ShipParts::text() const {
-  return fmt::format("{} rows of {}: {} to learn from, {} to choose on, {} to judge on", dataset.rows, dataset.path,
-                     learn.size(), choose.size(), judge.size());
+  const int64_t dealt = std::ssize(learn) + std::ssize(choose) + std::ssize(judge);
+  return fmt::format("{} rows of {}: {} to learn from, {} to choose on, {} to judge on",
+                     dealt == dataset.rows ? std::to_string(dealt) : fmt::format("{} of {}", dealt, dataset.rows),
+                     dataset.path, learn.size(), choose.size(), judge.size());
 }
 
 EvaluationData ShipParts::data(const std::vector<int64_t>& part, int64_t rows) const {
@@ -145,6 +147,23 @@ ShipParts read_parts(const Model& model, const std::string& path, const DataOpti
   for (const std::string& file : parts.dataset.files)
     parts.bytes += static_cast<int64_t>(std::filesystem::file_size(file));
   return parts;
+}
+
+ShapeOptions with_sizes_of_rows(ShapeOptions shapes, const Graph& graph, const Dataset& data) {
+  for (ValueId v : graph.arguments()) {
+    const Shape& shape = graph.type(v).shape;
+    const auto rows = std::ranges::find(data.arrays, graph.value(v).label, &NamedTensor::name);
+    if (rows == data.arrays.end() || rows->tensor.shape().size() != shape.size()) continue;
+    for (size_t axis = 1; axis < shape.size(); ++axis) {
+      const bool is_asked_sequence = axis == 1 && shape.size() != 4 && shapes.sequence;
+      const int64_t size = rows->tensor.dim(static_cast<int>(axis));
+      if (!shape[axis].is_symbol() || is_asked_sequence || size < 1) continue;
+      std::vector<std::string> names;
+      shape[axis].collect_symbols(names);
+      shapes.dims.emplace(names[0], size);
+    }
+  }
+  return shapes;
 }
 
 CalibrationData learning_samples(const Model& model, const ShipParts& parts, int64_t rows, int64_t batch, bool apart) {

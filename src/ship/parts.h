@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "jobs/calibration_data.h"
+#include "jobs/default_inputs.h"
 #include "jobs/evaluation.h"
 
 namespace hone {
@@ -38,6 +39,10 @@ struct ShipParts {
   EvaluationData data(const std::vector<int64_t>& part, int64_t rows) const;
 };
 ShipParts read_parts(const Model& model, const std::string& path, const DataOptions& reading, const Deal& deal);
+
+// Sizes of the model's dimensions as rows of arrays have them, where the options do not say them: what is timed is of
+// the sizes that it will run with. The first axis counts rows.
+ShapeOptions with_sizes_of_rows(ShapeOptions shapes, const Graph& graph, const Dataset& data);
 
 // The first rows of what there is to learn from, as samples of calibration. `apart`: the texts of a pair apart.
 CalibrationData learning_samples(const Model& model, const ShipParts& parts, int64_t rows, int64_t batch, bool apart);

@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "base/clock.h"
+#include "base/duration.h"
 #include "base/stop.h"
 #include "device/device_lost.h"
 #include "jobs/scratch_folder.h"
@@ -94,7 +95,8 @@ const TriedCandidate* ShipSearch::consider(const Recipe& recipe, double expected
     return nullptr;
   }
   const int64_t start = steady_ns();
-  context_.tell(fmt::format("candidate {}: {}", tried_.size() + 1, candidate.name));
+  context_.tell(fmt::format("candidate {}: {}, until {} at most", tried_.size() + 1, candidate.name,
+                            duration_text(deadline_.spent() + std::max(0.0, deadline_.left()))));
   try {
     measure(candidate, text);
   } catch (const CandidateFault& fault) {

@@ -100,7 +100,8 @@ class ShipJob {
     parts_ = read_parts(model_, evaluation_.data.path, evaluation_.data.reading, deal_);
     if (options_.train && std::holds_alternative<std::monostate>(parts_.dataset.labels))
       fail("--train: {} has no labels to train by; leave --train out, or give data with labels", evaluation_.data.path);
-    bind_symbols(model_.graph, options_.shapes);  // sizes that are not known are refused now
+    shapes_ = with_sizes_of_rows(options_.shapes, model_.graph, parts_.dataset);
+    bind_symbols(model_.graph, shapes_);  // sizes that are not known are refused now
     session_ = options_.session;
     session_.threads = hardware_threads();
     session_.compute.reset();  // of each candidate as it is stored
@@ -136,6 +137,7 @@ class ShipJob {
                              ? "the smallest file that keeps what was promised, and is not shown to take longer"
                              : "the file that loses least within what was promised",
             .original_bytes = original_bytes(output_, model_),
+            .limits_size = promises_.max_bytes.has_value(),
             .candidates = {}};
   }
 
@@ -179,6 +181,13 @@ class ShipJob {
             : static_cast<int64_t>(known_->get("rows to judge on", [&] { return static_cast<double>(judging); }));
     run_seconds_ = opening + per_row * static_cast<double>(choosing_rows_);
     judging_seconds_ = 3 * (opening + per_row * static_cast<double>(judging_rows_));
+    require_time(deadline_.spent() + 2 * run_seconds_ + 1.2 * judging_seconds_);
+  }
+
+  void require_time(double least) const {
+    if (!options_.again && least > options_.seconds)
+      fail("--time {}: is too short to try one candidate and to measure its file: about {} are needed here",
+           duration_text(options_.seconds), duration_text(1.2 * least));
   }
 
   // What is asked for must be measurable, and the original must keep it.
@@ -215,10 +224,7 @@ class ShipJob {
     const double end = 1.2 * (judging_seconds_ + placing + (probes_ ? processes : 0) + 4 * session_seconds);
     const double one = 2 * run_seconds_ + session_seconds;
     if (options_.again) return;
-    const double least = std::max(deadline_.spent() + one + end, end / kFinalShare);
-    if (least > options_.seconds)
-      fail("--time {}: is too short to try one candidate and to measure its file: about {} are needed here",
-           duration_text(options_.seconds), duration_text(1.2 * least));
+    require_time(std::max(deadline_.spent() + one + end, end / kFinalShare));
     deadline_.keep_free(end);
   }
 
@@ -231,7 +237,7 @@ class ShipJob {
     const int64_t start = steady_ns();
     SessionOptions timed = options_.session;
     timed.compute.reset();
-    const CandidateOptions open{.shapes = options_.shapes, .session = timed, .seed = options_.seed};
+    const CandidateOptions open{.shapes = shapes_, .session = timed, .seed = options_.seed};
     SpeedMeter speed(model_, open);
     keep_time_for_the_end(seconds_since(start));
     ShipSearch search({.ship = options_,
@@ -382,6 +388,7 @@ class ShipJob {
   std::optional<FigureKind> kind_;
   Deal deal_;
   ShipParts parts_;
+  ShapeOptions shapes_;     // of what is timed
   SessionOptions session_;  // of all but times: with all threads
   std::optional<Maker> maker_;
   std::optional<Measurements> known_;

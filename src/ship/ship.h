@@ -68,6 +68,7 @@ struct ShipPlan {
   int64_t choosing_rows = 0, judging_rows = 0;
   std::string objective;  // "the smallest file that keeps the promises"
   int64_t original_bytes = 0;
+  bool limits_size = false;                // --max-size is given
   std::vector<TriedCandidate> candidates;  // of a dry run: with what their files would take
 };
 

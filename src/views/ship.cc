@@ -88,8 +88,9 @@ std::vector<std::string> verdict_lines(const ShipResult& result, const std::stri
   const ShipPlan& plan = result.plan;
   const size_t count = plan.candidates.size();
   std::vector<std::string> lines{
-      fmt::format("{}: {}{}, in {}", output, plan.candidates[result.chosen].name,
-                  count > 1 ? fmt::format(", chosen from {} candidates", count) : "", duration_text(result.seconds)),
+      fmt::format("{}: {}{}, in {}{}", output, plan.candidates[result.chosen].name,
+                  count > 1 ? fmt::format(", chosen from {} candidates", count) : "", duration_text(result.seconds),
+                  result.recalled > 0 ? " after what an earlier run had measured" : ""),
       size_line(result), time_line(result.timed), memory_line(result.timed), quality_line(result)};
   for (const std::string& sentence : result.kept) lines.push_back("promise: " + sentence);
   if (std::string line = given_up_line(result); !line.empty()) lines.push_back(std::move(line));
@@ -137,6 +138,14 @@ Cell share_cell(const Speed& speed) {
   return std::isfinite(speed.share_ci95.high) ? number(speed.share, speed.share_ci95) : number(speed.share);
 }
 
+// A column in which nothing stands.
+void drop_column(Table& table, const std::string& key) {
+  const auto column = std::ranges::find(table.columns, key, &Column::key);
+  const auto at = column - table.columns.begin();
+  table.columns.erase(column);
+  for (std::vector<Cell>& row : table.rows) row.erase(row.begin() + at);
+}
+
 Table candidate_table(const std::vector<TriedCandidate>& candidates, const std::optional<FigureKind>& kind) {
   const NumberStyle style = kind && kind->is_share ? NumberStyle{NumberFormat::percent, 2} : kThree;
   Table table{.key = "candidates",
@@ -162,6 +171,9 @@ Table candidate_table(const std::vector<TriedCandidate>& candidates, const std::
                           c.quality ? Cell(std::string(c.meets ? "yes" : "no")) : Cell(), number(c.seconds),
                           note_of(c)});
   }
+  if (!kind) drop_column(table, "figure");
+  if (std::ranges::all_of(candidates, [](const TriedCandidate& c) { return note_of(c).empty(); }))
+    drop_column(table, "note");
   return table;
 }
 
@@ -207,6 +219,7 @@ Record view_of(const ShipPlan& plan, const Model& model, const std::string& outp
   for (const TriedCandidate& c : plan.candidates)
     table.rows.push_back({c.name, c.fault.empty() ? number(static_cast<double>(c.bytes)) : Cell(),
                           c.fault.empty() ? Cell(std::string(c.meets ? "yes" : "no")) : Cell(), c.fault});
+  if (!plan.limits_size) drop_column(table, "meets");
   record.sections[0].blocks.push_back(std::move(table));
   return record;
 }

@@ -15,6 +15,7 @@ TEST(Duration, IsReadInItsUnits) {
 }
 
 TEST(Duration, IsWrittenInTwoUnitsAtMost) {
+  EXPECT_EQ(duration_text(0.01), "10 ms");
   EXPECT_EQ(duration_text(0.84), "0.8 s");
   EXPECT_EQ(duration_text(42.3), "42 s");
   EXPECT_EQ(duration_text(59.6), "1 min 0 s");

@@ -98,9 +98,20 @@ void expect_limits(std::vector<std::string> words, const VerbDef& verb) {
   std::vector<std::string> help = words;
   help.emplace_back("--help");
   const std::string text = hone_program(help).out;
-  for (const char* option : {"--max-memory", "--timeout"})
+  for (const char* option : {"--max-memory", "--timeout", "--quiet"})
     EXPECT_THAT(text, testing::HasSubstr(option)) << fmt::format("{}", fmt::join(words, " "));
   for (const VerbDef* action : verb.actions) expect_limits(words, *action);
+}
+
+TEST_F(Limits, QuietLeavesTheResultAndNoNotes) {
+  const std::vector<std::string> run{"run", model, "--device", "auto", "--no-cache", "-O0"};
+  EXPECT_THAT(hone_program(run).err, testing::HasSubstr("--device auto is "));
+  std::vector<std::string> quiet = run;
+  quiet.emplace_back("-q");
+  const ProgramResult result = hone_program(quiet);
+  expect_done(result);
+  EXPECT_EQ(result.err, "");
+  EXPECT_NE(result.out, "");
 }
 
 TEST_F(Limits, EveryVerbAndEachOfItsActionsTakesThem) {

@@ -8,6 +8,7 @@
 #include "base/philox.h"
 #include "tests/cli/cli_fixture.h"
 #include "tests/cli/small_disk.h"
+#include "tests/support/running_program.h"
 
 namespace hone {
 namespace {
@@ -146,6 +147,29 @@ TEST_F(ShipVerb, AnUnmetPromiseEndsWithOneAndWritesNothing) {
   EXPECT_THAT(result.err, HasSubstr("--max-size 1.00 kB: the smallest of"));
   EXPECT_FALSE(std::filesystem::exists(small));
   EXPECT_FALSE(std::filesystem::exists(toml));
+}
+
+TEST_F(ShipVerb, AKilledRunLeavesNothingHalfWrittenAndGoesOn) {
+  const std::string known = small + ".ship/measurements.txt";
+  const std::vector<std::string> arguments = command({"--report", report, "--json"});
+  RunningProgram program(HONE_PROGRAM, arguments);
+  const bool alive = program.until([&] {
+    std::error_code none;
+    const auto bytes = std::filesystem::file_size(known, none);
+    return !none && bytes > 600;  // some candidates
+  });
+  ASSERT_TRUE(alive) << program.err();
+  program.send(SIGKILL);
+  ASSERT_EQ(program.end(), -SIGKILL);
+  std::vector<std::string> left;
+  for (const auto& entry : std::filesystem::directory_iterator(out)) left.push_back(entry.path().filename().string());
+  EXPECT_THAT(left, testing::ElementsAre("small.safetensors.ship"));
+
+  const ProgramResult resumed = hone_program(arguments);
+  expect_done(resumed);
+  EXPECT_THAT(resumed.out, HasSubstr("after what an earlier run had measured"));
+  for (const std::string& file : {small, toml, report}) EXPECT_TRUE(std::filesystem::exists(file)) << file;
+  EXPECT_FALSE(std::filesystem::exists(small + ".ship"));
 }
 
 TEST_F(ShipVerb, ADiskThatIsFullLeavesNothingHalfWritten) {

@@ -227,6 +227,13 @@ TEST(Npz, ImagesAreBytesInEitherOrderOfAxes) {
   EXPECT_THAT(read({2, 2, 2, 3}).to_integers(), ElementsAre(12, 15, 18, 21, 13, 16, 19, 22, 14, 17, 20, 23));
 }
 
+TEST(Npz, NumbersCalledImagesAreAnInputOfThatName) {
+  const Dataset data = npz({{"images", Tensor::of<float>({2, 1, 1, 1}, {0.5f, -1})}});
+  EXPECT_FALSE(data.images);
+  ASSERT_EQ(data.arrays.size(), 1u);
+  EXPECT_EQ(data.arrays[0].name, "images");
+}
+
 TEST(Npz, WhatDoesNotFitIsNamed) {
   const NamedTensor x{"x", Tensor::of<float>({2}, {1, 2})}, one{"y", Tensor::of<int64_t>({1}, {1})};
   EXPECT_EQ(npz_error({x, one}), "a.npz: array \"y\" has 1 rows, but \"x\" has 2");
@@ -238,7 +245,7 @@ TEST(Npz, WhatDoesNotFitIsNamed) {
             "a.npz: class numbers from -1 to -1; 0 to 65535 are accepted, and -100 where none is known");
   EXPECT_EQ(npz_error({{"x", Tensor::scalar(1.f)}}),
             "a.npz: array \"x\" is a single number; its first axis must count rows");
-  EXPECT_THAT(npz_error({{"images", Tensor::of<float>({1, 1, 1}, {1})}}), HasSubstr("array \"images\" is f32[1,1,1]"));
+  EXPECT_THAT(npz_error({{"images", Tensor::of<uint8_t>({1, 1}, {1})}}), HasSubstr("array \"images\" is u8[1,1]"));
   EXPECT_THAT(npz_error({{"m", Tensor::of<uint8_t>({1, 1}, {2})}}, {.labels = "m"}), HasSubstr("holds 2 in row 1"));
   EXPECT_THAT(npz_error({x}, {.label = "x", .target = "x"}), HasSubstr("more than one of"));
 }

@@ -33,6 +33,19 @@ std::set<int64_t> all_of(const Dataset& data) {
   return all;
 }
 
+TEST(ShipParts, SizesThatNobodyNamesAreThoseOfTheRows) {
+  const Graph graph = test::parse(R"(
+    %x : f32[N,3,H,W] = input "x"
+    %y = relu %x
+    return %y as "y")");
+  Dataset data{.path = "rows.npz", .rows = 5};
+  data.arrays.push_back({"x", Tensor(DType::f32, {5, 3, 48, 320})});
+  EXPECT_EQ(with_sizes_of_rows({}, graph, data).dims, (Bindings{{"H", 48}, {"W", 320}}));
+  EXPECT_EQ(with_sizes_of_rows({.dims = {{"W", 64}}}, graph, data).dims, (Bindings{{"H", 48}, {"W", 64}}));
+  data.arrays[0].name = "other";
+  EXPECT_TRUE(with_sizes_of_rows({}, graph, data).dims.empty());
+}
+
 TEST(ShipParts, EachRowIsInOnePartAndHalfOfThemJudge) {
   Dataset data = rows(200);
   deal_rows(data, {});

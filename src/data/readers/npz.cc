@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <optional>
 
 #include "base/error.h"
@@ -49,6 +48,15 @@ class Arrays {
     }
     for (size_t i = 0; i < usual.size() && found == all_.end(); ++i)
       found = std::ranges::find(all_, usual[i], &NamedTensor::name);
+    if (found == all_.end()) return std::nullopt;
+    NamedTensor taken = std::move(*found);
+    all_.erase(found);
+    return taken;
+  }
+  // Of bytes alone: numbers of that name are an input.
+  std::optional<NamedTensor> take_images() {
+    const auto found = std::ranges::find_if(
+        all_, [](const NamedTensor& a) { return a.name == "images" && a.tensor.dtype() == DType::u8; });
     if (found == all_.end()) return std::nullopt;
     NamedTensor taken = std::move(*found);
     all_.erase(found);
@@ -173,12 +181,12 @@ Tensor channels_first(std::span<const uint8_t> pixels, int64_t height, int64_t w
 bool is_channels(int64_t n) { return n == 1 || n == 3; }
 
 void take_images(Dataset& data, Arrays& arrays) {
-  const auto found = arrays.take("", "", std::array<std::string_view, 1>{"images"});
+  const auto found = arrays.take_images();
   if (!found) return;
   const Tensor& t = found->tensor;
   const std::vector<int64_t>& shape = t.shape();
   const bool is_grey = shape.size() == 3, is_first = shape.size() == 4 && is_channels(shape[1]);
-  if (t.dtype() != DType::u8 || !(is_grey || is_first || (shape.size() == 4 && is_channels(shape[3]))))
+  if (!is_grey && !is_first && !(shape.size() == 4 && is_channels(shape[3])))
     fail(
         "{}: array \"images\" is {}; bytes [rows, height, width], [rows, channels, height, width] or [rows, height, "
         "width, channels] with 1 or 3 channels are expected",
