@@ -3,7 +3,7 @@ jobs ?= $(shell nproc)
 FUZZ_SECONDS ?= 60
 sources = $(shell git ls-files 'python/src/*.h' ':(glob)python/src/*.cc' 'include/*.h' 'src/*.h' 'src/*.cc' 'tests/*.h' 'tests/*.cc' 'bench/*.h' 'bench/*.cc' 'examples/*.h' 'examples/*.cc' 'examples/*.c')
 
-.PHONY: help deps test-deps build test test-full test-python wheel python fuzz demo models bench bench-peers bench-ocr bench-ptq bench-exports bench-families bench-train bench-train-parity bench-attention bench-precisions bench-cuda cuda-bundle bench-search bench-questions bench-ship train train-full labs docs format lint clean
+.PHONY: help deps test-deps build test test-full test-python wheel python fuzz demo models bench bench-peers bench-ocr bench-ptq bench-exports bench-families bench-train bench-train-parity bench-attention bench-decoders bench-precisions bench-cuda cuda-bundle bench-search bench-questions bench-ship train train-full labs docs format lint clean
 
 help:
 	@echo "make build        build/release/hone"
@@ -24,6 +24,7 @@ help:
 	@echo "make bench-train-parity  small networks trained from their exports, step by step beside PyTorch, into bench/results.md"
 	@echo "make bench-train  training steps beside PyTorch, eager and compiled, of adapters, in few bits and by two processes, into bench/results.md"
 	@echo "make bench-attention attention beside PyTorch, ONNX Runtime and OpenVINO, into bench/results.md (5 minutes)"
+	@echo "make bench-decoders SmolLM2 by hone generate beside llama.cpp and OpenVINO GenAI, into bench/results.md (MODEL=FILE.gguf; 15 minutes)"
 	@echo "make bench-cuda   conformance of every kernel on this machine's GPU, then packed products, attention and an encoder beside PyTorch (9 minutes)"
 	@echo "make cuda-bundle  the same to take to a machine with a GPU: build/hone-cuda-bundle.tar.xz"
 	@echo "make bench-precisions ResNet-18, MiniLM and BERT-base in f32, bf16 and int8 beside other systems, into bench/results.md (15 minutes)"
@@ -130,6 +131,12 @@ bench-precisions: build models
 bench-attention: build
 	scripts/deps.sh peers
 	build/venv/bin/python bench/attention.py build/release/hone --record
+
+bench-decoders: build
+	test -e "$(MODEL)" || { echo "make bench-decoders MODEL=FILE.gguf: a decoder in a GGUF file, SmolLM2-135M-Instruct.Q4_1.gguf for example"; exit 1; }
+	scripts/deps.sh peers
+	build/venv/bin/pip install --quiet llama-cpp-python==0.3.36 gguf==0.19.0 openvino-genai==2026.4.1
+	build/venv/bin/python bench/decoders.py build/release/hone "$(MODEL)" --record
 
 bench-cuda: build
 	cmake --build --preset release -j $(jobs) --target test_conformance

@@ -3,7 +3,7 @@ import pathlib
 import re
 
 PATH = pathlib.Path("bench/results.md")
-HEAD = "# What hone reaches, measured\n\nWritten by `make bench-peers`, `make bench-ptq`, `make bench-ocr`, `make bench-exports`, `make bench-families`, `make bench-train`, `make bench-train-parity`, `make bench-attention`, `make bench-precisions`, `make bench-search`, `make bench-questions`, `make bench-ship` and `make train`; a section says what it ran on.\n"
+HEAD = "# What hone reaches, measured\n\nWritten by `make bench-peers`, `make bench-ptq`, `make bench-ocr`, `make bench-exports`, `make bench-families`, `make bench-train`, `make bench-train-parity`, `make bench-attention`, `make bench-decoders`, `make bench-precisions`, `make bench-search`, `make bench-questions`, `make bench-ship` and `make train`; a section says what it ran on.\n"
 
 
 def table(columns, rows):
