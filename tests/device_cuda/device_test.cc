@@ -374,5 +374,14 @@ TEST(CudaAssembler, ReadsSpillsInTheLog) {
   EXPECT_TRUE(assemble_ptx(gpu->context(), bytes_of(kAddNumbers), "add_numbers").spills);
 }
 
+TEST(CudaAssembler, WhatSpillsForTheSakeOfMoreBlocksIsAssembledForOne) {
+  const EmulatedCuda driver("aim_at=2");
+  const std::shared_ptr<CudaGpu> gpu = open_gpu(0);
+  EXPECT_TRUE(assemble_ptx(gpu->context(), bytes_of(kAddNumbers), "add_numbers").spills) << "it says no .maxntid";
+  std::string text = kAddNumbers;
+  text.insert(text.find("\n{"), "\n.maxntid 128, 1, 1");
+  EXPECT_FALSE(assemble_ptx(gpu->context(), bytes_of(text), "add_numbers").spills);
+}
+
 }  // namespace
 }  // namespace hone::test

@@ -132,9 +132,11 @@ TEST(CudaGather, DecodedTablesAreReadAndWrittenInWholeSectors) {
 }
 
 TEST(CudaGather, RowsOfPackedTablesByNumbersFromBothEnds) {
-  for (const char* name : {"mxint8", "uint4.g32.asym", "mxfp4", "int3.g16", "rsign2.g32"})
-    for (const int64_t columns : {64, 37}) {
+  for (const char* name : {"mxint8", "uint4.g32.asym", "mxfp4", "int3.g16", "rsign2.g32", "uint4.g32.s=u6.m=u6",
+                           "int6.g16.s=i8", "iq4_nl.s=i6", "uint5.g32.s=fp16.m=fp16"})
+    for (const int64_t columns : {64, 37, 512}) {
       const Format format = parse_format(name);
+      if ((columns == 512) != is_two_level(format)) continue;  // several super-blocks a row
       const int64_t shape[] = {kRows, columns};
       PackedTableOf table(format, shape, pack(format, shape, random_values(static_cast<size_t>(kRows * columns), 5)));
       DeviceVector<int64_t> ids{0, 10, 1, -1, 5, -11, 1};

@@ -4,7 +4,6 @@
 #include <limits>
 
 #include "base/float_bits.h"
-#include "device/cuda/packed_rows.h"
 #include "formats/bits.h"
 #include "tests/device_cuda/gemm_run.h"
 #include "tests/support/packed_examples.h"
@@ -45,7 +44,7 @@ TEST(CudaGemm, EveryFormatAsPairsAndAsFloats) {
   Philox rng(2);
   constexpr int64_t kN = 35, kK = 77;
   for (const std::string& name : tested_formats()) {
-    if (!packed_codes_support(parse_format(name)).supported()) continue;
+    if (!prepackable(parse_format(name)).supported()) continue;
     const Tensor w = pack(parse_format(name), normal_matrix(DType::f32, {kN, kK}, rng));
     for (const auto& [dtype, m] : {std::pair(DType::f32, 3), {DType::bf16, 19}}) {
       const Tensor a = normal_matrix(dtype, {m, kK}, rng);
@@ -58,7 +57,8 @@ TEST(CudaGemm, EveryFormatAsPairsAndAsFloats) {
 TEST(CudaGemm, LongGroupsWholeSlabsAndFewRows) {
   Philox rng(3);
   constexpr int64_t kN = 64, kK = 1024;
-  for (const char* name : {"mxint8", "mxfp4", "mxint4", "nvfp4", "int4.g128", "int8.channel", "uint4.g128.asym"}) {
+  for (const char* name : {"mxint8", "mxfp4", "mxint4", "nvfp4", "int4.g128", "int8.channel", "uint4.g128.asym",
+                           "uint4.g32.s=u6.m=u6", "int6.g16.s=i8", "uint5.g32.s=fp16.m=fp16", "iq4_nl.s=i6"}) {
     const Tensor w = pack(parse_format(name), normal_matrix(DType::f32, {kN, kK}, rng));
     for (const int64_t m : {1, 16}) {
       const Tensor a = normal_matrix(DType::bf16, {m, kK}, rng);
@@ -290,10 +290,6 @@ TEST(CudaGemm, WhatThereIsNoCodeForIsRefusedWithTheReason) {
   EXPECT_NE(supports(device, plan).why.find("plain element type"), std::string::npos);
   plan = product_plan(8, 8, DType::f16, DType::f16);
   EXPECT_NE(supports(device, plan).why.find("activations of f16"), std::string::npos);
-  for (const char* name : {"uint4.g32.s=fp16.m=fp16", "int6.g16.s=i8"}) {
-    plan = packed_product(name, 8, 256, DType::f32);
-    EXPECT_NE(supports(device, plan).why.find("minimums or scales of two levels"), std::string::npos) << name;
-  }
 }
 
 TEST(CudaGemm, TilesGrowWithTheWorkAndSayWhoOwnsWhat) {

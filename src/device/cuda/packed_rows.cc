@@ -23,16 +23,8 @@ bool is_e8m0(const ScaleMeaning& scale) {
 
 }  // namespace
 
-Support packed_codes_support(const Format& format) {
-  if (Support support = prepackable(format); !support.supported()) return support;
-  const CodeMeaning& meaning = code_meaning(format);
-  if (meaning.two_level || meaning.minimum_sign != 0)
-    return {fmt::format("{}, whose groups have minimums or scales of two levels", to_string(format))};
-  return {};
-}
-
 Support packed_rows_support(const Format& format) {
-  if (Support support = packed_codes_support(format); !support.supported()) return support;
+  if (Support support = prepackable(format); !support.supported()) return support;
   const CodeMeaning& meaning = code_meaning(format);
   if (meaning.by == By::group_expression) return supports_functions(group_value(format));
   if (meaning.by == By::expression)
@@ -69,7 +61,7 @@ Value* PackedChunks::aligned() {
 bool PackedChunks::is_in_line() const {
   const bool rows = layout_.row_bytes * 8 == plan_.columns * meaning_.bits;
   const bool scales = layout_.groups_from_row == layout_.groups && plan_.columns % layout_.group == 0 &&
-                      layout_.scale_row_bits == layout_.groups * meaning_.scale.bits;
+                      layout_.scale_row_bits == layout_.groups * group_scale_bits();
   const bool one = layout_.groups_from_row == 0 && layout_.scale_row_bits == 0;
   return layout_.together && e_.lanes > 1 && rows && (scales || one);
 }
@@ -77,7 +69,7 @@ bool PackedChunks::is_in_line() const {
 PackedChunks::Raw PackedChunks::load_in_line(Value* number, bool aligned) {
   const bool grouped = layout_.groups_from_row > 0;
   Value* group = grouped ? e_.b.CreateUDiv(number, e_.num(layout_.group / e_.lanes)) : e_.num(0);
-  return load_at(e_.times(number, code_bytes()), e_.times(group, meaning_.scale.bits), group, aligned);
+  return load_at(e_.times(number, code_bytes()), e_.times(group, group_scale_bits()), group, aligned);
 }
 
 PackedChunks::Raw PackedChunks::load(Value* row, Value* column, bool aligned) {
@@ -85,13 +77,15 @@ PackedChunks::Raw PackedChunks::load(Value* row, Value* column, bool aligned) {
     Value* group = e_.b.CreateUDiv(column, e_.num(layout_.group));
     Value* byte = e_.b.CreateAdd(e_.times(row, layout_.row_bytes),
                                  e_.times(e_.b.CreateUDiv(column, e_.num(e_.lanes)), code_bytes()));
-    return load_at(byte, e_.b.CreateAdd(e_.times(row, layout_.scale_row_bits), e_.times(group, meaning_.scale.bits)),
+    return load_at(byte, e_.b.CreateAdd(e_.times(row, layout_.scale_row_bits), e_.times(group, group_scale_bits())),
                    e_.b.CreateAdd(e_.times(row, layout_.groups_from_row), group), aligned);
   }
   Raw raw{.words = {table_.code(row, column)}};
   Value* group = table_.group_of(row, column);
-  for (int level = 0; level < meaning_.levels && meaning_.scale.bits; ++level)
+  for (int level = 0; level < meaning_.levels && meaning_.scale.bits; ++level) {
     raw.scales.push_back(whole_word(table_.scale_code(group, level)));
+    if (meaning_.two_level) raw.outers.push_back(table_.outer_code(group, level));
+  }
   if (meaning_.zero_point_bytes) raw.zero = table_.zero_code(group);
   return raw;
 }
@@ -106,7 +100,10 @@ PackedChunks::Raw PackedChunks::load_at(Value* byte, Value* scale_bit, Value* gr
   const int64_t alignment = aligned ? layout_.row_bytes | code_bytes() : 1;
   Raw raw{.words = load_code_words(e_, e_.at(table_.codes(), byte), code_bytes(),
                                    access_alignment(code_bytes(), alignment))};
-  if (meaning_.scale.bits) raw.scales = {scale_code(scale_bit, aligned)};
+  for (int level = 0; level < meaning_.levels && meaning_.scale.bits; ++level) {
+    raw.scales.push_back(scale_code(e_.b.CreateAdd(scale_bit, e_.num(level * meaning_.scale.bits)), aligned));
+    if (meaning_.two_level) raw.outers.push_back(table_.outer_code(group, level));
+  }
   if (meaning_.zero_point_bytes) raw.zero = table_.zero_code(group);
   return raw;
 }
@@ -162,7 +159,10 @@ Value* PackedChunks::scale(Value* code) {
 void PackedChunks::store(const Raw& raw, Value* to, bool aligned) {
   if (aligned && decodes_pairs()) return e_.store_words(pairs(raw), to);
   Values scales;
-  for (Value* code : raw.scales) scales.push_back(scale(code));
+  for (size_t level = 0; level < raw.scales.size(); ++level) {
+    scales.push_back(scale(raw.scales[level]));
+    if (meaning_.two_level) scales.back() = table_.times_outer(scales.back(), e_.splat(raw.outers[level]));
+  }
   Value* codes = e_.lanes > 1 ? codes_of_words(e_, raw.words, meaning_.bits) : e_.splat(raw.words[0]);
   CodeNumbers& numbers = table_.numbers();
   Value* zero = raw.zero ? numbers.zero_point(e_.splat(raw.zero)) : nullptr;

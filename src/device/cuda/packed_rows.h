@@ -8,8 +8,7 @@
 
 namespace hone {
 
-Support packed_codes_support(const Format& format);  // whether its codes are read at all
-Support packed_rows_support(const Format& format);   // of tables in this format
+Support packed_rows_support(const Format& format);  // of tables in this format
 
 // How many codes side by side a thread decodes: they share a group, start and end on bytes, and make up to 16 bytes of
 // the result. 1 where codes of a row do not lie together, and each is fetched by itself.
@@ -27,6 +26,7 @@ class PackedChunks {
   struct Raw {
     Values words;   // of codes
     Values scales;  // codes, i32, of each level
+    Values outers;  // those of their super-blocks, where scales have two levels
     llvm::Value* zero = nullptr;
   };
   Raw load(llvm::Value* row, llvm::Value* column, bool aligned);
@@ -46,6 +46,7 @@ class PackedChunks {
   llvm::Value* scale(llvm::Value* code);
   llvm::Value* scale_code(llvm::Value* bit, bool aligned);
   int code_bytes() const { return e_.lanes * meaning_.bits / 8; }
+  int64_t group_scale_bits() const { return int64_t{meaning_.levels} * meaning_.scale.bits; }
 
   CudaEmitter& e_;
   const GatherPlan& plan_;

@@ -59,7 +59,8 @@ Logs logs_of(unsigned count, const int* options, void** values) {
 }
 
 int64_t spilled(const ptx::Kernel& kernel) {
-  const int64_t most = driver().settings.spill_above;
+  const Settings& settings = driver().settings;
+  const int64_t most = settings.aim_at && kernel.least_blocks == 0 ? settings.aim_at : settings.spill_above;
   return most == 0 ? 0 : std::max<int64_t>(0, kernel.general_registers - most) * 4;
 }
 int registers_of(const ptx::Kernel& kernel) { return std::min(kernel.general_registers, 255); }

@@ -50,6 +50,7 @@ void set(Settings& s, std::string_view key, std::string_view value) {
   else if (key == "fault_launch") s.fault_launch = n;
   else if (key == "lose_device") s.lose_device = n;
   else if (key == "spill_above") s.spill_above = n;
+  else if (key == "aim_at") s.aim_at = n;
   else if (key == "backwards") s.backwards = n != 0;
   else if (key == "tells") s.tells = n != 0;
   else if (key == "truncated") s.truncated = n != 0;

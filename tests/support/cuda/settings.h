@@ -19,6 +19,7 @@ struct Settings {
   int64_t fault_launch = 0;     // the nth launch fails while it runs, and with it the context
   int64_t lose_device = 0;      // the device is gone from the nth launch on
   int64_t spill_above = 0;      // kernels that name more registers than this spill the rest
+  int64_t aim_at = 0;           // the same, where the text does not say how many blocks there are to be at a time
   bool backwards = false;       // order of blocks and warps
   bool tells = false;           // what kernels do wrong goes to standard error; tells=1
   bool truncated = false;       // products are cut off, not rounded once

@@ -110,6 +110,7 @@ struct Kernel {
   std::vector<Parameter> parameters;
   int64_t param_bytes = 0, shared_bytes = 0, local_bytes = 0;  // shared: without what a launch adds
   int64_t max_threads = 1024;
+  int64_t least_blocks = 0;   // .minnctapersm; 0: not said
   int general_registers = 0;  // of 32 bits, all that the text names: no compiler has allocated them
 };
 

@@ -226,7 +226,9 @@ class Parser {
         next();
         kernel.max_threads = integer(1, 1024);
         while (take(',')) kernel.max_threads = checked_mul(kernel.max_threads, integer(1, 1024));
-      } else if (take(".minnctapersm") || take(".maxnreg") || take(".maxnctapersm")) {
+      } else if (take(".minnctapersm")) {
+        kernel.least_blocks = integer(1, 1 << 16);
+      } else if (take(".maxnreg") || take(".maxnctapersm")) {
         integer(1, 1 << 16);
       } else {
         return;

@@ -2,6 +2,7 @@
 // rows of W become codes of 32 bits, which then are put into the words of their lanes.
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <cmath>
 #include <cstring>
 #include <utility>
@@ -80,9 +81,11 @@ class TileWriter {
     std::memcpy(word, &held, 4);
   }
 
-  // Scales that are powers of two are stored as the exponent's field of f32; others as they are.
-  uint32_t stored_scale(uint32_t code) const {
+  // Scales that are powers of two are stored as the exponent's field of f32, those of two levels as f32; others as they
+  // are.
+  uint32_t stored_scale(uint32_t code, int64_t row, int64_t group, int level) const {
     const ScaleMeaning& s = t_.meaning->scale;
+    if (t_.meaning->two_level) return std::bit_cast<uint32_t>(s.values[code] * rows_->outer_scale(row, group, level));
     if (s.by == ScaleMeaning::By::power_of_two) {
       const float v = s.values[code];
       return std::isnan(v) ? 255 : static_cast<uint32_t>(std::ilogb(v) + 127);
@@ -100,7 +103,7 @@ class TileWriter {
       for (int64_t g = 0; g < t_.groups(); ++g) {
         const int64_t number = t_.scale_number(tile, g, column);
         for (int level = 0; level < levels && bytes; ++level) {
-          const uint32_t code = stored_scale(codes[static_cast<size_t>(g * levels + level)]);
+          const uint32_t code = stored_scale(codes[static_cast<size_t>(g * levels + level)], row, g, level);
           std::memcpy(out + t_.scales_offset() + (number * levels + level) * static_cast<int64_t>(bytes), &code, bytes);
         }
         if (zero_bytes) {

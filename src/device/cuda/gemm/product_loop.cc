@@ -177,28 +177,45 @@ Values ProductLoop::multiply(const Values& sums, const Values& tiles, Value* sta
   return next;
 }
 
-// The products of a group are summed up for themselves, and their sum is added times the scale of its column.
+// The products of a group are summed up for themselves, and their sum is added times the scale of its column. So is the
+// sum of the group's activations times the minimum of its column: products with ones, the same for all columns.
 Values ProductLoop::multiply_groups(Values sums, const Values& tiles, Value* stage) {
   const int eights = 2 * t_.column_tiles, groups = reader_->groups(), products = 4 / groups;
-  for (int j = 0; j < t_.column_tiles; ++j) {
-    const Values tile = own(tiles, j);
-    for (int group = 0; group < groups; ++group) {
-      std::vector<Values> w;
-      for (int s = 0; s < products; ++s) w.push_back(columns(tiles, stage, j, group * products + s));
-      const std::pair<Value*, Value*> factors[2] = {reader_->factors(tile, 0, group), reader_->factors(tile, 1, group)};
-      for (int i = 0; i < t_.row_tiles; ++i) {
-        std::vector<Values> a;
-        for (int s = 0; s < products; ++s) a.push_back(rows(stage, i, group * products + s));
-        for (int half = 0; half < 2; ++half) {
-          Values own_sums(4, llvm::ConstantFP::get(e_.f32, 0.0));
-          const auto side = static_cast<size_t>(2 * half);
-          for (size_t s = 0; s < a.size(); ++s)
-            own_sums = e_.mma(kMmaBf16, a[s], {w[s][side], w[s][side + 1]}, own_sums);
-          for (int c = 0; c < 4; ++c) {
-            Value*& sum = sums[static_cast<size_t>(4 * (i * eights + 2 * j + half) + c)];
-            const auto& [even, odd] = factors[half];
-            sum = e_.fma(own_sums[static_cast<size_t>(c)], c % 2 ? odd : even, sum);
-          }
+  const bool has_minimums = reader_->has_minimums();
+  using Factors = std::pair<Value*, Value*>;  // of columns that are even, and odd
+  const auto product_sum = [&](const std::vector<Values>& a, auto right) {
+    Values sum(4, llvm::ConstantFP::get(e_.f32, 0.0));
+    for (size_t s = 0; s < a.size(); ++s) sum = e_.mma(kMmaBf16, a[s], right(s), sum);
+    return sum;
+  };
+  for (int group = 0; group < groups; ++group) {
+    std::vector<std::vector<Values>> w(static_cast<size_t>(t_.column_tiles));
+    std::vector<Factors> factors, minimums;
+    for (int j = 0; j < t_.column_tiles; ++j) {
+      for (int s = 0; s < products; ++s)
+        w[static_cast<size_t>(j)].push_back(columns(tiles, stage, j, group * products + s));
+      for (int half = 0; half < 2; ++half) {
+        factors.push_back(reader_->factors(own(tiles, j), half, group));
+        minimums.push_back(has_minimums ? reader_->minimums(own(tiles, j), half, group) : Factors());
+      }
+    }
+    for (int i = 0; i < t_.row_tiles; ++i) {
+      std::vector<Values> a;
+      for (int s = 0; s < products; ++s) a.push_back(rows(stage, i, group * products + s));
+      Values of_rows;
+      if (has_minimums) of_rows = product_sum(a, [&](size_t) { return Values(2, e_.n32(0x3f803f80)); });
+      const auto add_scaled = [&](Value*& sum, size_t c, Value* own_sum, const Factors& f) {
+        sum = e_.fma(own_sum, c % 2 ? f.second : f.first, sum);
+      };
+      for (size_t n = 0; n < factors.size(); ++n) {
+        const size_t side = n % 2 * 2;
+        const Values own_sums = product_sum(a, [&](size_t s) {
+          return Values{w[n / 2][s][side], w[n / 2][s][side + 1]};
+        });
+        for (size_t c = 0; c < 4; ++c) {
+          Value*& sum = sums[4 * (static_cast<size_t>(i * eights) + n) + c];
+          add_scaled(sum, c, own_sums[c], factors[n]);
+          if (has_minimums) add_scaled(sum, c, of_rows[c], minimums[n]);
         }
       }
     }

@@ -3,8 +3,6 @@
 #include <algorithm>
 #include <bit>
 
-#include "device/cuda/packed_rows.h"
-
 namespace hone {
 namespace {
 
@@ -86,7 +84,7 @@ Support cuda_gemm_support(const CudaGemmPlan& plan, const CudaTarget& target) {
   if (plan.n > INT32_MAX / 2 || plan.k > INT32_MAX / 2)
     return {fmt::format("a product with n = {}, k = {}: sizes are counted in 32 bits", plan.n, plan.k)};
   if (!plan.w_format.empty())
-    if (Support r = packed_codes_support(parse_format(plan.w_format)); !r.supported()) return r;
+    if (Support r = prepackable(parse_format(plan.w_format)); !r.supported()) return r;
   const CudaGemmShape s = cuda_gemm_shape(plan, target);
   if (s.weights.scales() > INT32_MAX / (4 * s.weights.levels()))
     return {fmt::format("{} scales: they are counted in 32 bits", s.weights.scales())};

@@ -20,6 +20,7 @@ bool is_power_of_two(float x) {
 
 // Exact in bf16 with every number of the format.
 bool folds(const CodeMeaning& m) {
+  if (m.minimum_sign != 0) return false;
   if (m.scale.by == ScaleMeaning::By::power_of_two) return true;
   if (m.scale.by != ScaleMeaning::By::minifloat) return false;
   for (float scale : m.scale.values)
@@ -100,9 +101,10 @@ Values TileReader::read(Value* column_tile, Value* depth_tile) {
   Value *block = group_block(depth_tile), *g = e_.b.CreateLShr(e_.lane(), 2), *t = e_.b.CreateAnd(e_.lane(), 3);
   const int bytes = t_.scale_bytes(), zero_bytes = t_.zero_point_bytes();
   for (int j = 0; j < 2; ++j) {
-    const auto scale_at = [&](Value* column, int group) {
+    const auto scale_at = [&](Value* column, int group, int level) {
       Value* index =
           e_.b.CreateAdd(scale_index(column_tile, block, e_.b.CreateAdd(column, e_.n32(8 * j))), e_.n32(group));
+      if (t_.levels() > 1) index = e_.b.CreateAdd(e_.b.CreateMul(index, e_.n32(t_.levels())), e_.n32(level));
       return load_raw(e_.b.CreateMul(index, e_.n32(bytes)), bytes, t_.scales_offset(), bytes);
     };
     if (scales_ == PairScales::folded) {
@@ -110,8 +112,9 @@ Values TileReader::read(Value* column_tile, Value* depth_tile) {
       tile.push_back(load_raw(first, groups_, t_.scales_offset(), groups_));
     }
     for (int group = 0; group < groups_; ++group) {
-      if (scales_ == PairScales::on_sums)
-        for (int e = 0; e < 2; ++e) tile.push_back(scale_at(e_.b.CreateAdd(e_.b.CreateShl(t, 1), e_.n32(e)), group));
+      for (int level = 0; level < t_.levels() && scales_ == PairScales::on_sums; ++level)
+        for (int e = 0; e < 2; ++e)
+          tile.push_back(scale_at(e_.b.CreateAdd(e_.b.CreateShl(t, 1), e_.n32(e)), group, level));
       if (!zero_bytes) continue;
       Value* index = e_.b.CreateAdd(scale_index(column_tile, block, e_.b.CreateAdd(g, e_.n32(8 * j))), e_.n32(group));
       tile.push_back(
@@ -185,10 +188,10 @@ std::pair<Value*, Value*> TileReader::by_numbers(const Values& tile, int j, int 
   Value* zero = nullptr;
   if (t_.zero_point_bytes()) {
     const int per_j = scales_ == PairScales::folded    ? 1 + groups_
-                      : scales_ == PairScales::on_sums ? 3 * groups_
+                      : scales_ == PairScales::on_sums ? group_words() * groups_
                                                        : groups_;
     const int first = scales_ == PairScales::folded    ? 1 + group
-                      : scales_ == PairScales::on_sums ? 3 * group + 2
+                      : scales_ == PairScales::on_sums ? group_words() * (group + 1) - 1
                                                        : group;
     zero = numbers_->zero_point(e_.splat(tile[static_cast<size_t>(t_.bits + j * per_j + first)]));
   }
@@ -215,9 +218,9 @@ Value* TileReader::scale_number(Value* raw) {
   const ScaleMeaning& s = t_.meaning->scale;
   switch (s.by) {
     case By::none:
-    case By::integer:
     case By::unknown:
       CHECK(false, "no scales that are read");
+    case By::integer:  // of two levels
     case By::code:
     case By::f32:
       return e_.as(raw, e_.f32);
@@ -249,11 +252,15 @@ Value* TileReader::scale_pair(const Values& tile, int j, int s) {
   return e_.prmt(e_.word(scale), e_.word(scale), 0x3232u);
 }
 
-std::pair<Value*, Value*> TileReader::factors(const Values& tile, int j, int group) {
-  const int per_group = 2 + (t_.zero_point_bytes() ? 1 : 0), per_j = per_group * groups_;
-  const auto at = [&](int i) {
-    return scale_number(tile[static_cast<size_t>(t_.bits + j * per_j + group * per_group + i)]);
-  };
+std::pair<Value*, Value*> TileReader::minimums(const Values& tile, int j, int group) {
+  auto [low, high] = factor(tile, j, group, 1);
+  if (t_.meaning->minimum_sign < 0) low = e_.b.CreateFNeg(low), high = e_.b.CreateFNeg(high);
+  return {low, high};
+}
+
+std::pair<Value*, Value*> TileReader::factor(const Values& tile, int j, int group, int level) {
+  const int first = t_.bits + (j * groups_ + group) * group_words() + 2 * level;
+  const auto at = [&](int i) { return scale_number(tile[static_cast<size_t>(first + i)]); };
   Value* low = at(0);
   return {low, at(1)};
 }

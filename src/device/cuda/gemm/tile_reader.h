@@ -36,9 +36,14 @@ class TileReader {
   Values read(llvm::Value* column_tile, llvm::Value* depth_tile);
   // Registers 0 and 1 of the s-th product of columns 8 j … 8 j + 7.
   std::pair<llvm::Value*, llvm::Value*> pairs(const Values& tile, int j, int s);
-  // on_sums: how many groups a tile has, and f32 factors of the sums of columns 2 (lane % 4) and the next.
+  // on_sums: how many groups a tile has, and f32 factors of the sums of columns 2 (lane % 4) and the next. A group that
+  // has a minimum adds the sum of its activations times another factor.
   int groups() const { return groups_; }
-  std::pair<llvm::Value*, llvm::Value*> factors(const Values& tile, int j, int group);
+  std::pair<llvm::Value*, llvm::Value*> factors(const Values& tile, int j, int group) {
+    return factor(tile, j, group, 0);
+  }
+  bool has_minimums() const { return t_.meaning && t_.meaning->minimum_sign != 0; }
+  std::pair<llvm::Value*, llvm::Value*> minimums(const Values& tile, int j, int group);
 
   // The codes alone of a tile of runs; and numbers 4 h … 4 h + 3 of its column 8 j, with scales, f32.
   Values read_codes(llvm::Value* column_tile, llvm::Value* depth_tile);
@@ -56,6 +61,9 @@ class TileReader {
   llvm::Value* nibble_pair(llvm::Value* word, int p);
   llvm::Value* field_pair(llvm::Value* word, int p);
   std::pair<llvm::Value*, llvm::Value*> by_numbers(const Values& tile, int j, int s);
+  std::pair<llvm::Value*, llvm::Value*> factor(const Values& tile, int j, int group, int level);
+  // on_sums: the words of a group of columns 8 j …: factors of two columns, level by level, then a zero point.
+  int group_words() const { return 2 * t_.levels() + (t_.zero_point_bytes() ? 1 : 0); }
   llvm::Value* scale_pair(const Values& tile, int j, int s);     // a word of two equal bf16, the unit with it
   llvm::Value* raw_scale(const Values& tile, int j, int group);  // folded
   llvm::Value* scale_number(llvm::Value* raw);                   // of a raw one, i32; without the tensor's

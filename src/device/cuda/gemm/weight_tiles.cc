@@ -34,6 +34,7 @@ bool differences_exact_in_bf16(const CodeMeaning& m) {
 
 int WeightTiles::scale_bytes() const {
   if (!meaning || meaning->scale.by == ScaleMeaning::By::none) return 0;
+  if (meaning->two_level) return 4;
   return meaning->scale.bits <= 8 ? 1 : meaning->scale.bits <= 16 ? 2 : 4;
 }
 
@@ -67,7 +68,7 @@ std::vector<WordRun> word_runs(int bits) {
 
 bool multiplies_as_bf16(const Format& format, int64_t k) {
   const CodeMeaning& m = code_meaning(format);
-  if (m.by > By::table || !m.exact_in_bf16 || m.levels > 1) return false;
+  if (m.by > By::table || !m.exact_in_bf16) return false;
   if (m.zero_point_bytes && !differences_exact_in_bf16(m)) return false;
   const ScaleGrid grid = scale_grid(format);
   const int64_t group = grid.columns;

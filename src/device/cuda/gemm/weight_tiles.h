@@ -12,7 +12,8 @@
 // Codes follow each other bit by bit, but those of 4 bits in fragments, where the two of a register lie 16 bits apart.
 // Words lie as vectors of 4, 2 or 1 of them, those of all lanes side by side, so that a warp reads whole lines. Plain
 // weights are codes of 16 or 32 bits. Behind all tiles lie scales and zero points, by tile, by group (those of one
-// depth side by side) and by column, and in the end the tensor's scale.
+// depth side by side) and by column, and in the end the tensor's scale. Scales of two levels lie as the f32 that they
+// come to; a minimum is a group's second scale.
 #pragma once
 
 #include <cstdint>
