@@ -13,7 +13,7 @@ struct AllocateOptions {
   // avg-bits=4.5, bytes=12MB (of the whole file), latency=0.7x (of the original's time), latency=12ms (both of the file
   // as written and measured) or drop=0.5% (as few bits as lose no more of the metric, as of squeeze --max-drop)
   std::string budget;
-  // Instead of a budget: minimise what is lost (1 - accuracy or another metric; without labels the output error) plus
+  // Instead of a budget: minimize what is lost (1 - accuracy or another metric; without labels the output error) plus
   // this times average bits
   std::optional<double> lambda;
   // What choices are compared on, and, on samples that are held out from that, judged by: a file as of --calib, or a
@@ -22,9 +22,9 @@ struct AllocateOptions {
   // What answers to data with labels are judged by: accuracy, cross_entropy, f1_macro, f1, f1_micro, kl, mae, mcc, mrr,
   // mse, pearson, perplexity, recall, same_token, spearman (default: what suits them)
   std::vector<std::string> metric;
-  // Of the data: train, validation or test (default: test, else validation, else all rows)
+  // Split to read: train, validation or test (default: test, else validation, else all rows)
   std::string data_split;
-  // At most so many rows of it, drawn by a seed
+  // Largest number of rows to read, drawn by a seed
   std::optional<int64_t> data_limit;
   // The model's output that metrics are of (default: the one that fits)
   std::string score_output;
@@ -72,10 +72,10 @@ struct AllocateOptions {
   std::string for_ = "safetensors";
   // Size of the first dimension of the inputs
   int64_t batch = 1;
-  // Size of their second dimension (default: 128, or what the model can take when that is less; what its weights and
+  // Size of the inputs' second dimension (default: 128, or what the model can take when that is less; what its weights and
   // windows ask for comes first)
   std::optional<int64_t> seq;
-  // Size of a dimension by name, e.g. S=64; wins over --batch and --seq
+  // Size of a dimension by name, e.g. S=64; it overrides --batch and --seq
   std::vector<std::string> dim;
   // What is chosen for other budgets too, as table and plot
   bool front = false;
@@ -85,9 +85,9 @@ struct AllocateOptions {
   int64_t trials = 8;
   // File in which measurements are remembered between runs
   std::string measurements;
-  // Longest measured part of times
+  // Longest time that one measurement of times takes
   double seconds = 10;
-  // Of the refinement and of the order of rounds
+  // Random seed for the refinement and for the order of rounds
   uint64_t seed = 1;
   // number format of the weights, e.g. mxint8
   std::string to;
@@ -101,7 +101,7 @@ struct AllocateOptions {
   // layers with weights alone; others are simulated; int8@min-max: by a scale that calibration data choose (min-max,
   // moving-average, percentile, mse, entropy)
   std::string activations;
-  // how weights are rounded: nearest, scale-search or gptq (needs calibration data)
+  // how to round weights: nearest, scale-search or gptq (needs calibration data)
   std::string method = "gptq";
   // gptq adds this share of the inputs' mean square to that of each, above 0 to 100
   double damping = 0.01;
@@ -109,7 +109,7 @@ struct AllocateOptions {
   bool activation_order = true;
   // biases take up the mean error of rounded weights (needs calibration data)
   bool bias_correction = false;
-  // give weights of consecutive layers the same ranges first
+  // first give the weights of consecutive layers the same ranges
   bool equalise_layers = false;
   // move outliers of activations that are rounded into the weights first (needs calibration data)
   bool smooth_quant = false;
@@ -119,13 +119,13 @@ struct AllocateOptions {
   bool rotate_hadamard = false;
   // how far smooth-quant moves outliers, from 0 to 1
   double alpha = 0.5;
-  // what NaN and infinite weights are met with: error, saturate or keep
+  // what to do with NaN and infinite weights: error, saturate or keep
   std::string on_nonfinite = "error";
   // calibration data: .txt with a text a line, .npz with arrays named like the inputs, or .npy
   std::string calib;
   // samples of it that run at once (16)
   int64_t calib_batch = 16;
-  // Store in the model what products read activations in: f32 or bf16
+  // Type that products of the written model read activations in: f32 or bf16
   std::string compute = "bf16";
   // Device that runs the model: cpu[:VARIANT], cuda[:VARIANT], reference; cpu:avx512 is --isa avx512; auto: a GPU where
   // there is one, else the CPU (default: cpu)

@@ -10,10 +10,10 @@ namespace hone::HONE_API_INLINE api {
 struct BenchOptions {
   // Size of the first dimension of the inputs
   int64_t batch = 1;
-  // Size of their second dimension (default: 128, or what the model can take when that is less; what its weights and
+  // Size of the inputs' second dimension (default: 128, or what the model can take when that is less; what its weights and
   // windows ask for comes first)
   std::optional<int64_t> seq;
-  // Size of a dimension by name, e.g. S=64; wins over --batch and --seq
+  // Size of a dimension by name, e.g. S=64; it overrides --batch and --seq
   std::vector<std::string> dim;
   // Device that runs the model: cpu[:VARIANT], cuda[:VARIANT], reference; cpu:avx512 is --isa avx512; auto: a GPU where
   // there is one, else the CPU (default: cpu)
@@ -45,7 +45,7 @@ struct BenchOptions {
   std::vector<std::string> no_pass;
   // Run the machine code that the model's file carries (hone compile): it is a program, and can do whatever hone can
   bool trust_code = false;
-  // What products read activations in: f32 or bf16; sums are f32 (default: as stored in the model)
+  // Type that products read activations in: f32 or bf16; sums are f32 (default: as stored in the model)
   std::string compute;
   // An input from a file: name=x.npy; default: seeded data of the model's own shapes
   std::vector<std::string> input;
@@ -59,9 +59,9 @@ struct BenchOptions {
   int64_t data_batch = 16;
   // Longest that the program of cmd: may take
   double cmd_seconds = 600;
-  // Of the data: train, validation or test (default: test, else validation, else all rows)
+  // Split to read: train, validation or test (default: test, else validation, else all rows)
   std::string data_split;
-  // At most so many rows of it, drawn by a seed
+  // Largest number of rows to read, drawn by a seed
   std::optional<int64_t> data_limit;
   // The model's output that metrics are of (default: the one that fits)
   std::string score_output;
@@ -107,7 +107,7 @@ struct BenchOptions {
   int64_t data_split_seed = 0;
   // Longest measured part
   double seconds = 20;
-  // Of made-up inputs and of the order of rounds
+  // Random seed for generated inputs and for the order of rounds
   uint64_t seed = 1;
   // Leave out what needs fresh processes: compile times, first result, memory
   bool no_probe = false;

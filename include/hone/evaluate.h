@@ -21,9 +21,9 @@ struct EvaluateOptions {
   int64_t batch = 16;
   // Longest that the program of cmd: may take
   double cmd_seconds = 600;
-  // Of the data: train, validation or test (default: test, else validation, else all rows)
+  // Split to read: train, validation or test (default: test, else validation, else all rows)
   std::string split;
-  // At most so many rows of it, drawn by a seed
+  // Largest number of rows to read, drawn by a seed
   std::optional<int64_t> limit;
   // The model's output that metrics are of (default: the one that fits)
   std::string score_output;
@@ -67,15 +67,15 @@ struct EvaluateOptions {
   double test_fraction = 0;
   // of which rows those are
   int64_t split_seed = 0;
-  // Of drawn rows and of intervals
+  // Random seed for drawn rows and for intervals
   uint64_t seed = 1;
-  // What agreement is of: classes, embeddings, boxes, or by-name: by the names of the outputs
+  // What agreement compares: classes, embeddings, boxes, or by-name (as the names of the outputs say)
   std::string answers = "by-name";
-  // Agreement of boxes: those that count
+  // Agreement of boxes: least score of a box that counts
   double least_score = 0.5;
-  // Agreement of boxes: overlap of those that are the same
+  // Agreement of boxes: least overlap (IoU) of two that are the same
   double least_iou = 0.5;
-  // Agreement of embeddings: how many are looked at
+  // Agreement of embeddings: how many nearest neighbors to compare
   int64_t neighbours = 10;
   // Of a language model: read texts whole, in windows of so many tokens, each with a cache; 0: cut them (--max-length)
   int64_t window = 0;
@@ -111,7 +111,7 @@ struct EvaluateOptions {
   std::vector<std::string> no_pass;
   // Run the machine code that the model's file carries (hone compile): it is a program, and can do whatever hone can
   bool trust_code = false;
-  // What products read activations in: f32 or bf16; sums are f32 (default: as stored in the model)
+  // Type that products read activations in: f32 or bf16; sums are f32 (default: as stored in the model)
   std::string compute;
 };
 // end of EvaluateOptions

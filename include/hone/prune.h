@@ -31,7 +31,7 @@ struct PruneOptions {
   double score_rate = 0.001;
   // What scores, and training, learn from: texts, arrays or a data set; for snip and movement with labels
   std::string data;
-  // Samples of it that run at once
+  // Samples of the data that run at once
   int64_t batch = 16;
   // TOML file with the keys of hone train: trains what is left, after each stage; zeros stay
   std::string train_config;

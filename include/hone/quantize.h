@@ -21,7 +21,7 @@ struct QuantizeOptions {
   // layers with weights alone; others are simulated; int8@min-max: by a scale that calibration data choose (min-max,
   // moving-average, percentile, mse, entropy)
   std::string activations;
-  // how weights are rounded: nearest, scale-search or gptq (needs calibration data)
+  // how to round weights: nearest, scale-search or gptq (needs calibration data)
   std::string method = "nearest";
   // gptq adds this share of the inputs' mean square to that of each, above 0 to 100
   double damping = 0.01;
@@ -29,7 +29,7 @@ struct QuantizeOptions {
   bool activation_order = true;
   // biases take up the mean error of rounded weights (needs calibration data)
   bool bias_correction = false;
-  // give weights of consecutive layers the same ranges first
+  // first give the weights of consecutive layers the same ranges
   bool equalise_layers = false;
   // move outliers of activations that are rounded into the weights first (needs calibration data)
   bool smooth_quant = false;
@@ -39,13 +39,13 @@ struct QuantizeOptions {
   bool rotate_hadamard = false;
   // how far smooth-quant moves outliers, from 0 to 1
   double alpha = 0.5;
-  // what NaN and infinite weights are met with: error, saturate or keep
+  // what to do with NaN and infinite weights: error, saturate or keep
   std::string on_nonfinite = "error";
   // calibration data: .txt with a text a line, .npz with arrays named like the inputs, or .npy
   std::string calib;
   // samples of it that run at once (16)
   int64_t calib_batch = 16;
-  // Store in the model what products read activations in: f32 or bf16
+  // Type that products of the written model read activations in: f32 or bf16
   std::string compute;
 };
 // end of QuantizeOptions

@@ -33,7 +33,7 @@ struct SearchOptions {
   std::string pruner;
   // One of the pruner's own
   std::vector<std::string> pruner_option;
-  // Of the sampler (1)
+  // Random seed of the sampler (1)
   std::optional<int64_t> seed;
   // Candidates at once
   int64_t workers = 1;
@@ -45,9 +45,9 @@ struct SearchOptions {
   bool resume = false;
   // The chosen model, .safetensors; of several objectives or studies a folder for them
   std::string output;
-  // What a folder's model takes, e.g. input_ids,attention_mask
+  // Inputs of a folder's model, e.g. input_ids,attention_mask
   std::vector<std::string> inputs;
-  // What kind of files it is, where they do not tell (gguf, huggingface, onnx, package)
+  // Kind of the model's files, where they do not tell (gguf, huggingface, onnx, package)
   std::string model_format;
   // the reader, where the path does not tell
   std::string data_format;

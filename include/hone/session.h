@@ -37,7 +37,7 @@ struct SessionOptions {
   bool no_winograd = false;
   // Leave a pass out (repeatable)
   std::vector<std::string> no_pass;
-  // What products read activations in: f32 or bf16; sums are f32 (default: as stored in the model)
+  // Type that products read activations in: f32 or bf16; sums are f32 (default: as stored in the model)
   std::string compute;
   // Run the machine code that the model's file carries (hone compile): it is a program, and can do whatever hone can
   bool trust_code = false;

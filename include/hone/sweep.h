@@ -24,9 +24,9 @@ struct SweepOptions {
   // What answers to data with labels are judged by: accuracy, cross_entropy, f1_macro, f1, f1_micro, kl, mae, mcc, mrr,
   // mse, pearson, perplexity, recall, same_token, spearman (default: what suits them)
   std::vector<std::string> metric;
-  // Of the data: train, validation or test (default: test, else validation, else all rows)
+  // Split to read: train, validation or test (default: test, else validation, else all rows)
   std::string data_split;
-  // At most so many rows of it, drawn by a seed
+  // Largest number of rows to read, drawn by a seed
   std::optional<int64_t> data_limit;
   // The model's output that metrics are of (default: the one that fits)
   std::string score_output;
@@ -91,7 +91,7 @@ struct SweepOptions {
   // layers with weights alone; others are simulated; int8@min-max: by a scale that calibration data choose (min-max,
   // moving-average, percentile, mse, entropy)
   std::string activations;
-  // how weights are rounded: nearest, scale-search or gptq (needs calibration data)
+  // how to round weights: nearest, scale-search or gptq (needs calibration data)
   std::string method = "nearest";
   // gptq adds this share of the inputs' mean square to that of each, above 0 to 100
   double damping = 0.01;
@@ -99,7 +99,7 @@ struct SweepOptions {
   bool activation_order = true;
   // biases take up the mean error of rounded weights (needs calibration data)
   bool bias_correction = false;
-  // give weights of consecutive layers the same ranges first
+  // first give the weights of consecutive layers the same ranges
   bool equalise_layers = false;
   // move outliers of activations that are rounded into the weights first (needs calibration data)
   bool smooth_quant = false;
@@ -109,13 +109,13 @@ struct SweepOptions {
   bool rotate_hadamard = false;
   // how far smooth-quant moves outliers, from 0 to 1
   double alpha = 0.5;
-  // what NaN and infinite weights are met with: error, saturate or keep
+  // what to do with NaN and infinite weights: error, saturate or keep
   std::string on_nonfinite = "error";
   // calibration data: .txt with a text a line, .npz with arrays named like the inputs, or .npy
   std::string calib;
   // samples of it that run at once (16)
   int64_t calib_batch = 16;
-  // Store in the model what products read activations in: f32 or bf16
+  // Type that products of the written model read activations in: f32 or bf16
   std::string compute = "f32";
   // Device that runs the model: cpu[:VARIANT], cuda[:VARIANT], reference; cpu:avx512 is --isa avx512; auto: a GPU where
   // there is one, else the CPU (default: cpu)

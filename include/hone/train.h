@@ -10,7 +10,7 @@ namespace hone::HONE_API_INLINE api {
 struct TrainOptions {
   // The data: a file or a folder
   std::string data;
-  // Of checkpoints and logs (default: OUTPUT without its ending, and .run)
+  // Folder for checkpoints and logs (default: OUTPUT without its ending, and .run)
   std::string folder;
   // Go on from the folder's last checkpoint, where there is one
   bool resume = false;
@@ -44,7 +44,7 @@ struct TrainOptions {
   // weights with a rule of their own: NAMES=frozen, NAMES=trained, NAMES=lazy or NAMES=rate:0.1,decay:0, where NAMES is
   // a regular expression or op:NAME; the first that matches counts
   std::vector<std::string> rule;
-  // let biases and weights of normalisations decay, too
+  // let biases and weights of normalizations decay, too
   bool decay_all = false;
   // largest norm of all gradients together; 0: any
   double clip_norm = 0;
@@ -193,7 +193,7 @@ struct TrainOptions {
   bool no_winograd = false;
   // Leave a pass out (repeatable)
   std::vector<std::string> no_pass;
-  // What products read activations in: f32 or bf16; sums are f32 (default: as stored in the model)
+  // Type that products read activations in: f32 or bf16; sums are f32 (default: as stored in the model)
   std::string compute;
 };
 // end of TrainOptions

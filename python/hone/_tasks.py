@@ -52,7 +52,7 @@ def compile(
         no_winograd: Sums of products as they are written: no Winograd convolutions, whose rounding
             errors are larger
         no_pass: Leave a pass out (repeatable)
-        compute: What products read activations in: f32 or bf16; sums are f32 (default: as stored in
+        compute: Type that products read activations in: f32 or bf16; sums are f32 (default: as stored in
             the model)
         trust_code: Run the machine code that the model's file carries (hone compile): it is a
             program, and can do whatever hone can
@@ -104,7 +104,7 @@ def run(
         no_winograd: Sums of products as they are written: no Winograd convolutions, whose rounding
             errors are larger
         no_pass: Leave a pass out (repeatable)
-        compute: What products read activations in: f32 or bf16; sums are f32 (default: as stored in
+        compute: Type that products read activations in: f32 or bf16; sums are f32 (default: as stored in
             the model)
         trust_code: Run the machine code that the model's file carries (hone compile): it is a
             program, and can do whatever hone can
@@ -197,7 +197,7 @@ def allocate(
         budget: avg-bits=4.5, bytes=12MB (of the whole file), latency=0.7x (of the original's time),
             latency=12ms (both of the file as written and measured) or drop=0.5% (as few bits as
             lose no more of the metric, as of squeeze --max-drop)
-        lambda_: Instead of a budget: minimise what is lost (1 - accuracy or another metric; without
+        lambda_: Instead of a budget: minimize what is lost (1 - accuracy or another metric; without
             labels the output error) plus this times average bits
         data: What choices are compared on, and, on samples that are held out from that, judged by:
             a file as of --calib, or a data set (default: that of --calib; where the method learns,
@@ -207,7 +207,7 @@ def allocate(
             (default: what suits them)
         data_split: Of the data: train, validation or test (default: test, else validation, else all
             rows)
-        data_limit: At most so many rows of it, drawn by a seed
+        data_limit: Largest number of rows to read, drawn by a seed
         score_output: The model's output that metrics are of (default: the one that fits)
         max_length: Tokens that texts are cut to (default: as in training, else what the model
             takes)
@@ -233,16 +233,16 @@ def allocate(
         for_: The kind of file that the plan is for: its size is held to a budget of bytes
             (safetensors, onnx)
         batch: Size of the first dimension of the inputs
-        seq: Size of their second dimension (default: 128, or what the model can take when that is
+        seq: Size of the inputs' second dimension (default: 128, or what the model can take when that is
             less; what its weights and windows ask for comes first)
-        dim: Size of a dimension by name, e.g. S=64; wins over --batch and --seq
+        dim: Size of a dimension by name, e.g. S=64; it overrides --batch and --seq
         front: What is chosen for other budgets too, as table and plot
         measure_all: Measure each tensor in every format; otherwise one measurement a tensor scales
             its layers' errors
         trials: Choices measured to refine the solution
         measurements: File in which measurements are remembered between runs
-        seconds: Longest measured part of times
-        seed: Of the refinement and of the order of rounds
+        seconds: Longest time that one measurement of times takes
+        seed: Random seed for the refinement and for the order of rounds
         to: number format of the weights, e.g. mxint8
         rule: address=format, where the last match wins: a regular expression on names, op:NAME or
             name:NAME; LAYER.in and LAYER.bias are a layer's input and bias; the format may be keep
@@ -252,22 +252,22 @@ def allocate(
             by such weights (mxint8 by linear's), and round the inputs of layers with weights alone;
             others are simulated; int8@min-max: by a scale that calibration data choose (min-max,
             moving-average, percentile, mse, entropy)
-        method: how weights are rounded: nearest, scale-search or gptq (needs calibration data)
+        method: how to round weights: nearest, scale-search or gptq (needs calibration data)
         damping: gptq adds this share of the inputs' mean square to that of each, above 0 to 100
         activation_order: gptq rounds weights of large inputs first
         bias_correction: biases take up the mean error of rounded weights (needs calibration data)
-        equalise_layers: give weights of consecutive layers the same ranges first
+        equalise_layers: first give the weights of consecutive layers the same ranges
         smooth_quant: move outliers of activations that are rounded into the weights first (needs
             calibration data)
         awq_scaling: enlarge weights of large activations before rounding (needs calibration data)
         rotate_hadamard: compute on blocks of 32 to 128 channels that are rotated by a Hadamard
             matrix
         alpha: how far smooth-quant moves outliers, from 0 to 1
-        on_nonfinite: what NaN and infinite weights are met with: error, saturate or keep
+        on_nonfinite: what to do with NaN and infinite weights: error, saturate or keep
         calib: calibration data: .txt with a text a line, .npz with arrays named like the inputs, or
             .npy
         calib_batch: samples of it that run at once (16)
-        compute: Store in the model what products read activations in: f32 or bf16
+        compute: Type that products of the written model read activations in: f32 or bf16
         device: Device that runs the model: cpu[:VARIANT], cuda[:VARIANT], reference; cpu:avx512 is
             --isa avx512; auto: a GPU where there is one, else the CPU (default: cpu)
         isa: Instruction set to generate code for: avx2, avx512, avx512_bf16, amx or host, then
@@ -356,9 +356,9 @@ def bench(
 
     Options:
         batch: Size of the first dimension of the inputs
-        seq: Size of their second dimension (default: 128, or what the model can take when that is
+        seq: Size of the inputs' second dimension (default: 128, or what the model can take when that is
             less; what its weights and windows ask for comes first)
-        dim: Size of a dimension by name, e.g. S=64; wins over --batch and --seq
+        dim: Size of a dimension by name, e.g. S=64; it overrides --batch and --seq
         device: Device that runs the model: cpu[:VARIANT], cuda[:VARIANT], reference; cpu:avx512 is
             --isa avx512; auto: a GPU where there is one, else the CPU (default: cpu)
         isa: Instruction set to generate code for: avx2, avx512, avx512_bf16, amx or host, then
@@ -379,7 +379,7 @@ def bench(
         no_pass: Leave a pass out (repeatable)
         trust_code: Run the machine code that the model's file carries (hone compile): it is a
             program, and can do whatever hone can
-        compute: What products read activations in: f32 or bf16; sums are f32 (default: as stored in
+        compute: Type that products read activations in: f32 or bf16; sums are f32 (default: as stored in
             the model)
         input: An input from a file: name=x.npy; default: seeded data of the model's own shapes
         data: Data set to judge answers on: a file or folder
@@ -391,7 +391,7 @@ def bench(
         cmd_seconds: Longest that the program of cmd: may take
         data_split: Of the data: train, validation or test (default: test, else validation, else all
             rows)
-        data_limit: At most so many rows of it, drawn by a seed
+        data_limit: Largest number of rows to read, drawn by a seed
         score_output: The model's output that metrics are of (default: the one that fits)
         max_length: Tokens that texts are cut to (default: as in training, else what the model
             takes)
@@ -415,7 +415,7 @@ def bench(
         data_test_fraction: share of the rows to test on, from 0 to 1
         data_split_seed: of which rows those are
         seconds: Longest measured part
-        seed: Of made-up inputs and of the order of rounds
+        seed: Random seed for generated inputs and for the order of rounds
         no_probe: Leave out what needs fresh processes: compile times, first result, memory
         protocol: fair: warm-up, interleaved rounds, medians; lab: also the mean of five runs,
             compilation included, and what the difference is (fair, lab)
@@ -494,7 +494,7 @@ def evaluate(
         cmd_seconds: Longest that the program of cmd: may take
         split: Of the data: train, validation or test (default: test, else validation, else all
             rows)
-        limit: At most so many rows of it, drawn by a seed
+        limit: Largest number of rows to read, drawn by a seed
         score_output: The model's output that metrics are of (default: the one that fits)
         max_length: Tokens that texts are cut to (default: as in training, else what the model
             takes)
@@ -517,12 +517,12 @@ def evaluate(
         validation_fraction: share of the rows to validate on, from 0 to 1
         test_fraction: share of the rows to test on, from 0 to 1
         split_seed: of which rows those are
-        seed: Of drawn rows and of intervals
+        seed: Random seed for drawn rows and for intervals
         answers: What agreement is of: classes, embeddings, boxes, or by-name: by the names of the
             outputs
-        least_score: Agreement of boxes: those that count
-        least_iou: Agreement of boxes: overlap of those that are the same
-        neighbours: Agreement of embeddings: how many are looked at
+        least_score: Agreement of boxes: least score of a box that counts
+        least_iou: Agreement of boxes: least overlap (IoU) of two that are the same
+        neighbours: Agreement of embeddings: how many nearest neighbors to compare
         window: Of a language model: read texts whole, in windows of so many tokens, each with a
             cache; 0: cut them (--max-length)
         stride: Tokens from one window to the next; 0: as many as a window has
@@ -546,7 +546,7 @@ def evaluate(
         no_pass: Leave a pass out (repeatable)
         trust_code: Run the machine code that the model's file carries (hone compile): it is a
             program, and can do whatever hone can
-        compute: What products read activations in: f32 or bf16; sums are f32 (default: as stored in
+        compute: Type that products read activations in: f32 or bf16; sums are f32 (default: as stored in
             the model)
         progress: called with what comes next; True: a bar of tqdm
         warning: called with what one should know, a sentence at a time
@@ -602,7 +602,7 @@ def prune(
         score_rate: learning rate of the descent that the score movement follows
         data: What scores, and training, learn from: texts, arrays or a data set; for snip and
             movement with labels
-        batch: Samples of it that run at once
+        batch: Samples of the data that run at once
         train_config: TOML file with the keys of hone train: trains what is left, after each stage;
             zeros stay
         store: whole, or sparse: a bitmap and the values that are left, where that is smaller
@@ -667,22 +667,22 @@ def quantize(
             by such weights (mxint8 by linear's), and round the inputs of layers with weights alone;
             others are simulated; int8@min-max: by a scale that calibration data choose (min-max,
             moving-average, percentile, mse, entropy)
-        method: how weights are rounded: nearest, scale-search or gptq (needs calibration data)
+        method: how to round weights: nearest, scale-search or gptq (needs calibration data)
         damping: gptq adds this share of the inputs' mean square to that of each, above 0 to 100
         activation_order: gptq rounds weights of large inputs first
         bias_correction: biases take up the mean error of rounded weights (needs calibration data)
-        equalise_layers: give weights of consecutive layers the same ranges first
+        equalise_layers: first give the weights of consecutive layers the same ranges
         smooth_quant: move outliers of activations that are rounded into the weights first (needs
             calibration data)
         awq_scaling: enlarge weights of large activations before rounding (needs calibration data)
         rotate_hadamard: compute on blocks of 32 to 128 channels that are rotated by a Hadamard
             matrix
         alpha: how far smooth-quant moves outliers, from 0 to 1
-        on_nonfinite: what NaN and infinite weights are met with: error, saturate or keep
+        on_nonfinite: what to do with NaN and infinite weights: error, saturate or keep
         calib: calibration data: .txt with a text a line, .npz with arrays named like the inputs, or
             .npy
         calib_batch: samples of it that run at once (16)
-        compute: Store in the model what products read activations in: f32 or bf16
+        compute: Type that products of the written model read activations in: f32 or bf16
         progress: called with what comes next; True: a bar of tqdm
         warning: called with what one should know, a sentence at a time
     """
@@ -776,7 +776,7 @@ def sweep(
             (default: what suits them)
         data_split: Of the data: train, validation or test (default: test, else validation, else all
             rows)
-        data_limit: At most so many rows of it, drawn by a seed
+        data_limit: Largest number of rows to read, drawn by a seed
         score_output: The model's output that metrics are of (default: the one that fits)
         max_length: Tokens that texts are cut to (default: as in training, else what the model
             takes)
@@ -814,22 +814,22 @@ def sweep(
             by such weights (mxint8 by linear's), and round the inputs of layers with weights alone;
             others are simulated; int8@min-max: by a scale that calibration data choose (min-max,
             moving-average, percentile, mse, entropy)
-        method: how weights are rounded: nearest, scale-search or gptq (needs calibration data)
+        method: how to round weights: nearest, scale-search or gptq (needs calibration data)
         damping: gptq adds this share of the inputs' mean square to that of each, above 0 to 100
         activation_order: gptq rounds weights of large inputs first
         bias_correction: biases take up the mean error of rounded weights (needs calibration data)
-        equalise_layers: give weights of consecutive layers the same ranges first
+        equalise_layers: first give the weights of consecutive layers the same ranges
         smooth_quant: move outliers of activations that are rounded into the weights first (needs
             calibration data)
         awq_scaling: enlarge weights of large activations before rounding (needs calibration data)
         rotate_hadamard: compute on blocks of 32 to 128 channels that are rotated by a Hadamard
             matrix
         alpha: how far smooth-quant moves outliers, from 0 to 1
-        on_nonfinite: what NaN and infinite weights are met with: error, saturate or keep
+        on_nonfinite: what to do with NaN and infinite weights: error, saturate or keep
         calib: calibration data: .txt with a text a line, .npz with arrays named like the inputs, or
             .npy
         calib_batch: samples of it that run at once (16)
-        compute: Store in the model what products read activations in: f32 or bf16
+        compute: Type that products of the written model read activations in: f32 or bf16
         device: Device that runs the model: cpu[:VARIANT], cuda[:VARIANT], reference; cpu:avx512 is
             --isa avx512; auto: a GPU where there is one, else the CPU (default: cpu)
         isa: Instruction set to generate code for: avx2, avx512, avx512_bf16, amx or host, then
@@ -957,7 +957,7 @@ def train(
 
     Options:
         data: The data: a file or a folder
-        folder: Of checkpoints and logs (default: OUTPUT without its ending, and .run)
+        folder: Folder for checkpoints and logs (default: OUTPUT without its ending, and .run)
         resume: Go on from the folder's last checkpoint, where there is one
         skip_bad: Leave out rows that can't be used
         epochs: how often all rows are seen
@@ -977,7 +977,7 @@ def train(
         rule: weights with a rule of their own: NAMES=frozen, NAMES=trained, NAMES=lazy or
             NAMES=rate:0.1,decay:0, where NAMES is a regular expression or op:NAME; the first that
             matches counts
-        decay_all: let biases and weights of normalisations decay, too
+        decay_all: let biases and weights of normalizations decay, too
         clip_norm: largest norm of all gradients together; 0: any
         clip_value: largest magnitude of an element of a gradient; 0: any
         dropout: share of what the last layer reads that is left out
@@ -1063,7 +1063,7 @@ def train(
         no_winograd: Sums of products as they are written: no Winograd convolutions, whose rounding
             errors are larger
         no_pass: Leave a pass out (repeatable)
-        compute: What products read activations in: f32 or bf16; sums are f32 (default: as stored in
+        compute: Type that products read activations in: f32 or bf16; sums are f32 (default: as stored in
             the model)
         progress: called with what comes next; True: a bar of tqdm
         warning: called with what one should know, a sentence at a time

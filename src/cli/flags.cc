@@ -29,7 +29,7 @@ namespace {
 
 std::vector<std::string> importer_names() { return names_of(importers::all()); }
 
-constexpr const char* kFormatDoc = "What kind of files it is, where they do not tell";
+constexpr const char* kFormatDoc = "Kind of the model's files, where they do not tell";
 
 constexpr OptionField<ModelFlags> kModelFormat[] = {
     flag("model-format", kFormatDoc, &ModelFlags::model_format, {.choices = importer_names})};
@@ -39,15 +39,15 @@ constexpr OptionField<ModelsFlags> kModelsFormat[] = {
 constexpr OptionField<ModelFlags> kModel[] = {
     required_flag("model", "Hugging Face folder, .gguf or .onnx file, or a file that hone wrote", &ModelFlags::model,
                   {.file = OptionFile::reads, .is_positional = true}),
-    flag("inputs", "What the graph of a folder takes, e.g. input_ids,attention_mask,labels", &ModelFlags::inputs,
-         {.has_commas = true, .takes_several = true}),
+    flag("inputs", "Inputs of the graph of a Hugging Face folder, e.g. input_ids,attention_mask,labels",
+         &ModelFlags::inputs, {.has_commas = true, .takes_several = true}),
     flag("format", kFormatDoc, &ModelFlags::model_format, {.choices = importer_names})};
 
 constexpr OptionField<ModelsFlags> kModels[] = {
     required_flag("model", "Folders or files; the first is what the others are compared with", &ModelsFlags::model,
                   {.file = OptionFile::reads, .is_positional = true}),
-    flag("inputs", "What the graph of a folder takes, e.g. input_ids,attention_mask,labels", &ModelsFlags::inputs,
-         {.has_commas = true, .takes_several = true}),
+    flag("inputs", "Inputs of the graph of a Hugging Face folder, e.g. input_ids,attention_mask,labels",
+         &ModelsFlags::inputs, {.has_commas = true, .takes_several = true}),
     flag("format", kFormatDoc, &ModelsFlags::model_format, {.choices = importer_names})};
 
 constexpr OptionField<OutputFlags> kOutput[] = {required_flag("output", "File to write, .safetensors or .onnx",

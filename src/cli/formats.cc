@@ -12,7 +12,7 @@ struct FormatsVerb : ResultFlags {
 };
 
 constexpr OptionField<FormatsVerb> kSeed[] = {
-    flag("seed", "Of the normal values that SQNR is measured on", &FormatsVerb::seed)};
+    flag("seed", "Random seed of the normal values that SQNR is measured on", &FormatsVerb::seed)};
 
 std::span<const OptionField<FormatsVerb>> FormatsVerb::fields() {
   static const auto all = joined_fields<FormatsVerb>(kSeed, ResultFlags::fields());

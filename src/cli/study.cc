@@ -26,7 +26,7 @@ constexpr OptionField<StudyVerb> kOwn[] = {
                   &StudyVerb::storage, {.is_positional = true}),
     flag("name", "Studies; where a file holds one, none need be named, but to delete it", &StudyVerb::names,
          {.is_positional = true}),
-    flag("output", "Of export: the .csv file to write; otherwise to standard output", &StudyVerb::output,
+    flag("output", "With export: the .csv file to write (default: standard output)", &StudyVerb::output,
          {.file = OptionFile::writes, .letter = 'o'})};
 
 std::span<const OptionField<StudyVerb>> StudyVerb::fields() {

@@ -26,7 +26,7 @@ constexpr OptionField<ModelFlags> kModel[] = {
 constexpr OptionField<TrainVerb> kOutput[] = {required_flag(
     "output", "File to write, .safetensors or .onnx", &TrainVerb::output, {.file = OptionFile::writes, .letter = 'o'})};
 constexpr OptionField<ModelFlags> kInputs[] = {flag("inputs",
-                                                    "What a folder's model takes, e.g. input_ids,attention_mask",
+                                                    "Inputs of a folder's model, e.g. input_ids,attention_mask",
                                                     &ModelFlags::inputs, {.has_commas = true, .takes_several = true})};
 constexpr OptionField<TrainVerb> kConfig[] = {
     flag("config", "TOML file with the same keys; flags win", &TrainVerb::config, {.file = OptionFile::reads})};
@@ -43,7 +43,7 @@ std::span<const OptionField<TrainVerb>> TrainVerb::fields() {
 
 std::string notes() {
   return "Optimizers, and their options:\n" + optimizers_text() +
-         "Biases and the weights of normalisations do not decay unless --decay-all.\n";
+         "Biases and the weights of normalizations do not decay unless --decay-all.\n";
 }
 
 void read_config(TrainVerb& verb) { read_train_config(verb.config, verb, verb, verb.data); }

@@ -17,7 +17,7 @@ constexpr OptionField<DataOptions> kFields[] = {
     {"separator", "what stands between the classes or words of one cell", &DataOptions::separator},
     {"no-header", "the first line is a row; columns are called 1, 2, ...", &DataOptions::no_header},
     {"classes", "the classes in order, where those that occur are not all or not in that order", &DataOptions::classes},
-    {"channels", "of decoded images: 1 grey, 3 colour", &DataOptions::channels},
+    {"channels", "channels of decoded images: 1 gray, 3 color", &DataOptions::channels},
     {.name = "validation-file",
      .doc = "file or folder with the rows for validation",
      .member = &DataOptions::validation_file,
@@ -28,7 +28,7 @@ constexpr OptionField<DataOptions> kFields[] = {
      .traits = {.file = OptionFile::reads}},
     {"validation-fraction", "share of the rows to validate on, from 0 to 1", &DataOptions::validation_fraction},
     {"test-fraction", "share of the rows to test on, from 0 to 1", &DataOptions::test_fraction},
-    {"split-seed", "of which rows those are", &DataOptions::split_seed},
+    {"split-seed", "random seed that decides which rows those are", &DataOptions::split_seed},
 };
 
 }  // namespace

@@ -26,7 +26,7 @@ constexpr OptionField<A> kAsked[] = {
          "--max-drop)",
          &A::budget),
     flag("lambda",
-         "Instead of a budget: minimise what is lost (1 - accuracy or another metric; without labels the output error) "
+         "Instead of a budget: minimize what is lost (1 - accuracy or another metric; without labels the output error) "
          "plus this times average bits",
          &A::lambda, {.least = 0, .most = 1e9, .not_with = "budget"})};
 constexpr OptionField<EvaluationFlags> kData[] = {
@@ -45,8 +45,9 @@ constexpr OptionField<A> kOwn[] = {
     flag("trials", "Choices measured to refine the solution", &A::trials, {.least = 0, .most = 1'000'000}),
     flag("measurements", "File in which measurements are remembered between runs", &A::memory,
          {.file = OptionFile::writes}),
-    flag("seconds", "Longest measured part of times", &A::seconds, {.least = kLeastSeconds, .most = kMostSeconds}),
-    flag("seed", "Of the refinement and of the order of rounds", &A::seed)};
+    flag("seconds", "Longest time that one measurement of times takes", &A::seconds,
+         {.least = kLeastSeconds, .most = kMostSeconds}),
+    flag("seed", "Random seed for the refinement and for the order of rounds", &A::seed)};
 
 // As a comment holds it.
 std::string one_line(std::string_view text) {

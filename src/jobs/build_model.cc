@@ -29,8 +29,8 @@ constexpr OptionField<BuildOptions> kFields[] = {
          {.value = "KEY=VALUE"}),
     flag("weights", "Tensors under torchvision's or Hugging Face's names, .safetensors (default: random)",
          &BuildOptions::weights, {.file = OptionFile::reads}),
-    flag("seed", "Of random weights", &BuildOptions::seed),
-    flag("inputs", "What the graph takes, e.g. input_ids,attention_mask,labels", &BuildOptions::inputs,
+    flag("seed", "Random seed for generated weights", &BuildOptions::seed),
+    flag("inputs", "Inputs of the graph, e.g. input_ids,attention_mask,labels", &BuildOptions::inputs,
          {.has_commas = true, .takes_several = true}),
     flag("tokenizer", "A tokenizer.json or vocab.txt, or a folder with one, that goes along for texts",
          &BuildOptions::tokenizer, {.file = OptionFile::reads})};

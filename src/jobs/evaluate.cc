@@ -11,13 +11,14 @@ namespace {
 constexpr OptionField<EvaluationFlags> kData[] = {required_flag(
     "data", "Data set to judge answers on: a file or folder", &EvaluationFlags::data, {.file = OptionFile::reads})};
 constexpr OptionField<EvaluateOptions> kOwn[] = {
-    flag("seed", "Of drawn rows and of intervals", &EvaluateOptions::seed),
-    flag("answers", "What agreement is of: classes, embeddings, boxes, or by-name: by the names of the outputs",
+    flag("seed", "Random seed for drawn rows and for intervals", &EvaluateOptions::seed),
+    flag("answers", "What agreement compares: classes, embeddings, boxes, or by-name (as the names of the outputs say)",
          &EvaluateOptions::answers),
-    flag("least-score", "Agreement of boxes: those that count", &EvaluateOptions::least_score, {.least = 0, .most = 1}),
-    flag("least-iou", "Agreement of boxes: overlap of those that are the same", &EvaluateOptions::least_iou,
+    flag("least-score", "Agreement of boxes: least score of a box that counts", &EvaluateOptions::least_score,
          {.least = 0, .most = 1}),
-    flag("neighbours", "Agreement of embeddings: how many are looked at", &EvaluateOptions::neighbours,
+    flag("least-iou", "Agreement of boxes: least overlap (IoU) of two that are the same", &EvaluateOptions::least_iou,
+         {.least = 0, .most = 1}),
+    flag("neighbours", "Agreement of embeddings: how many nearest neighbors to compare", &EvaluateOptions::neighbours,
          {.least = 1, .most = int64_t{1} << 20}),
     flag("window",
          "Of a language model: read texts whole, in windows of so many tokens, each with a cache; 0: cut them "

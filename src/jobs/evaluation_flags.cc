@@ -28,9 +28,9 @@ constexpr OptionField<F> kBatch[] = {
 constexpr OptionField<F> kCommand[] = {
     flag("cmd-seconds", "Longest that the program of cmd: may take", &F::cmd_seconds, {.least = 1e-3, .most = 1e9})};
 constexpr OptionField<F> kRows[] = {
-    flag("split", "Of the data: train, validation or test (default: test, else validation, else all rows)",
+    flag("split", "Split to read: train, validation or test (default: test, else validation, else all rows)",
          &F::rows_split),
-    flag("limit", "At most so many rows of it, drawn by a seed", &F::limit, {.least = 1})};
+    flag("limit", "Largest number of rows to read, drawn by a seed", &F::limit, {.least = 1})};
 constexpr OptionField<F> kOutputs[] = {
     flag("score-output", "The model's output that metrics are of (default: the one that fits)", &F::score_output),
     flag("max-length", "Tokens that texts are cut to (default: as in training, else what the model takes)",

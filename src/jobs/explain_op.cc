@@ -15,7 +15,8 @@ std::vector<std::string> result_types() { return {"f32", "bf16"}; }
 constexpr OptionField<DequantizeFlags> kFields[] = {
     flag("shape", "With --op: rows,columns", &DequantizeFlags::shape, {.only_with = "op"}),
     flag("format", "With --op: number format of the codes", &DequantizeFlags::format, {.only_with = "op"}),
-    flag("type", "With --op: of the result", &DequantizeFlags::type, {.choices = result_types, .only_with = "op"})};
+    flag("type", "With --op: type of the result", &DequantizeFlags::type,
+         {.choices = result_types, .only_with = "op"})};
 
 }  // namespace
 

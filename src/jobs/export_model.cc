@@ -11,7 +11,7 @@ constexpr OptionField<ExportFlags> kFields[] = {
     flag("layout",
          "Write a Hugging Face folder with packed weights as in compressed-tensors, mxfp4 (gpt-oss) or torchao",
          &ExportFlags::layout, {.not_with = "opset"}),
-    flag("packed", "A file of hone's: its packed weights take the place of MODEL's", &ExportFlags::packed,
+    flag("packed", "File that hone wrote: its packed weights take the place of MODEL's", &ExportFlags::packed,
          {.file = OptionFile::reads, .only_with = "layout"})};
 
 }  // namespace

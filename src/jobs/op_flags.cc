@@ -15,7 +15,7 @@ constexpr OptionField<OpFlags> kFields[] = {
          "With --op: batches,heads,length,columns of a head of attention (default 32,8,128,64); rows,columns of a "
          "matrix (default 4096,14336)",
          &OpFlags::shape, {.only_with = "op"}),
-    flag("type", "With --op: of attention's operands (default f32), of the decoded matrix (default bf16)",
+    flag("type", "With --op: type of attention's operands (default f32) or of the decoded matrix (default bf16)",
          &OpFlags::type, {.choices = types_to_time, .only_with = "op"}),
     flag("rows", "With --op linear: rows that the matrix multiplies (default 1)", &OpFlags::rows,
          {.least = 1, .only_with = "op"}),

@@ -12,7 +12,8 @@ std::vector<std::string> stages() { return {"loaded", "canonical", "prepared"}; 
 constexpr OptionField<PrintModelOptions> kFields[] = {
     flag("stage", "loaded: as it was imported; canonical: what -O1 interprets; prepared: what code is generated from",
          &PrintModelOptions::stage, {.choices = stages}),
-    flag("compute", "For --stage prepared: f32 or bf16", &PrintModelOptions::compute),
+    flag("compute", "For --stage prepared: type that products read activations in, f32 or bf16",
+         &PrintModelOptions::compute),
     flag("pass", "A pass to run on it (repeatable); hone passes lists them", &PrintModelOptions::pass),
     flag("pass-option", "An option of such a pass, PASS.OPTION=VALUE (repeatable)", &PrintModelOptions::pass_option),
     flag("config", "TOML file with such options, in a table for each pass; flags win", &PrintModelOptions::config,

@@ -36,7 +36,7 @@ constexpr OptionField<PruneSchedule> kFields[] = {
      "one-shot, gradual (more in each stage, by a cubic curve) or iterative (a share of what is left in each "
      "stage, and the weights begin anew as they were)",
      &PruneSchedule::schedule},
-    {"stages", "of a schedule, with training after each", &PruneSchedule::stages},
+    {"stages", "stages of a schedule, with training after each", &PruneSchedule::stages},
     {"score-rate", "learning rate of the descent that the score movement follows", &PruneSchedule::score_rate},
 };
 
@@ -44,7 +44,8 @@ constexpr OptionField<PruneFlags> kOwn[] = {
     flag("data",
          "What scores, and training, learn from: texts, arrays or a data set; for snip and movement with labels",
          &PruneFlags::data, {.file = OptionFile::reads}),
-    flag("batch", "Samples of it that run at once", &PruneFlags::rows_at_once, {.least = 1, .most = int64_t{1} << 20}),
+    flag("batch", "Samples of the data that run at once", &PruneFlags::rows_at_once,
+         {.least = 1, .most = int64_t{1} << 20}),
     flag("train-config", "TOML file with the keys of hone train: trains what is left, after each stage; zeros stay",
          &PruneFlags::train_config, {.file = OptionFile::reads}),
     flag("store", "whole, or sparse: a bitmap and the values that are left, where that is smaller",

@@ -7,8 +7,8 @@ namespace {
 
 constexpr OptionField<QuantizeFlags> kConfig[] = {
     flag("config", "TOML file with the same keys; flags win", &QuantizeFlags::config, {.file = OptionFile::reads})};
-constexpr OptionField<QuantizeFlags> kCompute[] = {
-    flag("compute", "Store in the model what products read activations in: f32 or bf16", &QuantizeFlags::compute)};
+constexpr OptionField<QuantizeFlags> kCompute[] = {flag(
+    "compute", "Type that products of the written model read activations in: f32 or bf16", &QuantizeFlags::compute)};
 
 }  // namespace
 

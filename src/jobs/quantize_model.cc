@@ -28,7 +28,7 @@ constexpr OptionField<Calibration> kCalibrationFields[] = {
      .doc = "calibration data: .txt with a text a line, .npz with arrays named like the inputs, or .npy",
      .member = &Calibration::file,
      .traits = {.file = OptionFile::reads}},
-    {"calib-batch", "samples of it that run at once (16)", &Calibration::batch, check_batch},
+    {"calib-batch", "samples of the calibration data that run at once", &Calibration::batch, check_batch},
 };
 
 CalibrationSources sources_on(const Model& model, const Calibration& calibration) {

@@ -10,11 +10,11 @@ namespace hone {
 namespace {
 
 constexpr OptionField<RunModelOptions> kInputs[] = {
-    flag("image", "PNG or JPEG files: made into what the model reads, as its folder says", &RunModelOptions::images,
+    flag("image", "PNG or JPEG files; they become what the model reads, as its folder says", &RunModelOptions::images,
          {.file = OptionFile::reads, .takes_several = true}),
-    flag("audio", "WAV files: made into what the model reads, as its folder says", &RunModelOptions::sounds,
+    flag("audio", "WAV files; they become what the model reads, as its folder says", &RunModelOptions::sounds,
          {.file = OptionFile::reads, .takes_several = true}),
-    flag("seed", "Of made-up inputs, when no others are given", &RunModelOptions::seed)};
+    flag("seed", "Random seed for generated inputs, where none are given", &RunModelOptions::seed)};
 constexpr OptionField<RunModelOptions> kProfile[] = {
     flag("profile", "Show time, rates and share of the measured peak per step", &RunModelOptions::profile)};
 

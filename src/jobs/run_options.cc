@@ -24,11 +24,12 @@ constexpr OptionField<ShapeFlags> kShapes[] = {
     flag("batch", "Size of the first dimension of the inputs", &ShapeFlags::batch,
          {.least = 1, .most = kMostOfADimension}),
     flag("seq",
-         "Size of their second dimension (default: 128, or what the model can take when that is less; what its weights "
+         "Size of the inputs' second dimension (default: 128, or what the model can take when that is less; what its "
+         "weights "
          "and "
          "windows ask for comes first)",
          &ShapeFlags::seq, {.least = 1, .most = kMostOfADimension}),
-    flag("dim", "Size of a dimension by name, e.g. S=64; wins over --batch and --seq", &ShapeFlags::dim,
+    flag("dim", "Size of a dimension by name, e.g. S=64; it overrides --batch and --seq", &ShapeFlags::dim,
          {.value = "NAME=SIZE", .takes_several = true})};
 
 constexpr OptionField<GivenFlags> kGiven[] = {
@@ -94,12 +95,12 @@ constexpr OptionField<RunFlags> kTrust[] = {flag(
     "Run the machine code that the model's file carries (hone compile): it is a program, and can do whatever hone can",
     &RunFlags::trust_code)};
 
-constexpr OptionField<RunFlags> kCompute[] = {
-    flag("compute", "What products read activations in: f32 or bf16; sums are f32 (default: as stored in the model)",
-         &RunFlags::compute)};
+constexpr OptionField<RunFlags> kCompute[] = {flag(
+    "compute", "Type that products read activations in: f32 or bf16; sums are f32 (default: as stored in the model)",
+    &RunFlags::compute)};
 
 constexpr OptionField<SeedFlags> kSeed[] = {
-    flag("seed", "Of made-up inputs and of the order of rounds", &SeedFlags::seed)};
+    flag("seed", "Random seed for generated inputs and for the order of rounds", &SeedFlags::seed)};
 
 constexpr OptionField<SecondsFlags> kSeconds[] = {
     flag("seconds", "Longest measured part", &SecondsFlags::seconds, {.least = kLeastSeconds, .most = kMostSeconds})};

@@ -418,8 +418,8 @@ class Job {
 
 constexpr OptionField<TrainOptions> kOwn[] = {
     flag("data", "The data: a file or a folder", &TrainOptions::data, {.file = OptionFile::reads}),
-    flag("folder", "Of checkpoints and logs (default: OUTPUT without its ending, and .run)", &TrainOptions::folder,
-         {.value = "FOLDER"}),
+    flag("folder", "Folder for checkpoints and logs (default: OUTPUT without its ending, and .run)",
+         &TrainOptions::folder, {.value = "FOLDER"}),
     flag("resume", "Go on from the folder's last checkpoint, where there is one", &TrainOptions::resume),
     flag("skip-bad", "Leave out rows that can't be used", &TrainOptions::skip_bad)};
 

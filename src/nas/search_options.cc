@@ -31,7 +31,7 @@ constexpr OptionField<SearchFlags> kOwn[] = {
          {.takes_several = true}),
     flag("pruner", "median, percentile, successive-halving, hyperband, patience or threshold", &SearchFlags::pruner),
     flag("pruner-option", "One of the pruner's own", &SearchFlags::pruner_options, {.takes_several = true}),
-    flag("seed", "Of the sampler (1)", &SearchFlags::seed, {.least = 0}),
+    flag("seed", "Random seed of the sampler (1)", &SearchFlags::seed, {.least = 0}),
     flag("workers", "Candidates at once", &SearchFlags::workers),
     flag("storage", "Where studies are kept: study.db, study.log, or memory", &SearchFlags::storage),
     flag("study", "Name of the study; or which one of those in --config", &SearchFlags::study, {.last_counts = true}),
@@ -40,9 +40,9 @@ constexpr OptionField<SearchFlags> kOwn[] = {
          &SearchFlags::output, {.letter = 'o', .last_counts = true}),
     flag("rebuild", "Search nothing: make the candidate of this trial again, as --output", &SearchFlags::rebuild,
          {.last_counts = true}),
-    flag("inputs", "What a folder's model takes, e.g. input_ids,attention_mask", &SearchFlags::inputs,
+    flag("inputs", "Inputs of a folder's model, e.g. input_ids,attention_mask", &SearchFlags::inputs,
          {.has_commas = true, .takes_several = true}),
-    flag("model-format", "What kind of files it is, where they do not tell", &SearchFlags::model_format,
+    flag("model-format", "Kind of the model's files, where they do not tell", &SearchFlags::model_format,
          {.choices = importer_names})};
 
 constexpr std::string_view kOfData = "data-";

@@ -64,7 +64,8 @@ constexpr std::array<std::string_view, 9> kInBodies = {"choose_branches", "recog
 constexpr OptionField<QuantizeOptions> kSteps[] = {
     {"bias-correction", "biases take up the mean error of rounded weights (needs calibration data)",
      &QuantizeOptions::bias_correction},
-    {"equalise-layers", "give weights of consecutive layers the same ranges first", &QuantizeOptions::equalise_layers},
+    {"equalise-layers", "first give the weights of consecutive layers the same ranges",
+     &QuantizeOptions::equalise_layers},
     {"smooth-quant", "move outliers of activations that are rounded into the weights first (needs calibration data)",
      &QuantizeOptions::smooth_quant},
     {"awq-scaling", "enlarge weights of large activations before rounding (needs calibration data)",

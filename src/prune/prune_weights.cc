@@ -39,7 +39,7 @@ constexpr OptionField<PruneOptions> kFields[] = {
     {"scope", "local: each layer loses the share; global: the lowest of all go", &PruneOptions::scope},
     {"rule", "prune only layers whose weight's name this regular expression matches", &PruneOptions::rule},
     {"skip", "layers that are left as they are: a regular expression", &PruneOptions::skip},
-    {"seed", "of the score random", &PruneOptions::seed},
+    {"seed", "random seed of the score random", &PruneOptions::seed},
 };
 
 constexpr const char* kStructures[] = {"none", "heads", "neurons", "channels", "layers"};

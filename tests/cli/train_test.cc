@@ -67,7 +67,7 @@ TEST(Train, AKilledRunGoesOnToTheSameBits) {
 TEST(Train, ExplainsItself) {
   const ProgramResult help = hone_program({"train", "--help"});
   EXPECT_EQ(help.exit_code, 0);
-  for (const char* part : {"--optimizer", "adafactor", "Biases and the weights of normalisations do not decay",
+  for (const char* part : {"--optimizer", "adafactor", "Biases and the weights of normalizations do not decay",
                            "--label-smoothing", "--validation-fraction", "--resume"})
     EXPECT_NE(help.out.find(part), std::string::npos) << part;
   const ProgramResult none = hone_program({"train", "no_such_model", "-o", "x.safetensors"});

@@ -13,9 +13,9 @@ constexpr OptionField<LoraOptions> kFields[] = {
     {"rank", "rows of A: numbers between the two factors", &LoraOptions::rank},
     {"alpha", "what the adapters compute counts alpha / rank times; 0: once", &LoraOptions::alpha},
     {"dropout", "share of what adapters read that is left out in training", &LoraOptions::dropout},
-    {"rslora", "alpha / sqrt(rank) instead", &LoraOptions::rslora},
+    {"rslora", "scale adapters by alpha / sqrt(rank) instead", &LoraOptions::rslora},
     {"dora", "learn the lengths of the rows, too (of linears)", &LoraOptions::dora},
-    {"seed", "of the adapters' first values", &LoraOptions::seed, nullptr, false, {.least = 0}},
+    {"seed", "random seed of the adapters' first values", &LoraOptions::seed, nullptr, false, {.least = 0}},
 };
 
 Graph insert_lora(Graph graph, const PassContext&, const LoraOptions& options) {

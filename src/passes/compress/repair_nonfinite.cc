@@ -36,7 +36,7 @@ namespace {
 void check_nonfinite(const std::string& text) { parse_on_nonfinite(text); }
 
 constexpr OptionField<NonfiniteOptions> kFields[] = {
-    {"on-nonfinite", "what NaN and infinite weights are met with: error, saturate or keep",
+    {"on-nonfinite", "what to do with NaN and infinite weights: error, saturate or keep",
      &NonfiniteOptions::on_nonfinite, check_nonfinite},
 };
 

@@ -25,8 +25,8 @@ void check_method(const std::string& method) {
 }
 
 constexpr OptionField<RoundingOptions> kFields[] = {
-    {"method", "how weights are rounded: nearest, scale-search or gptq (needs calibration data)",
-     &RoundingOptions::method, check_method},
+    {"method", "how to round weights: nearest, scale-search or gptq (needs calibration data)", &RoundingOptions::method,
+     check_method},
     {"damping", "gptq adds this share of the inputs' mean square to that of each, above 0 to 100",
      &RoundingOptions::damping},
     {"activation-order", "gptq rounds weights of large inputs first", &RoundingOptions::activation_order},
