@@ -10,8 +10,8 @@ namespace hone::HONE_API_INLINE api {
 struct BenchOptions {
   // Size of the first dimension of the inputs
   int64_t batch = 1;
-  // Size of the inputs' second dimension (default: 128, or what the model can take when that is less; what its weights and
-  // windows ask for comes first)
+  // Size of the inputs' second dimension (default: 128, or what the model can take when that is less; what its weights
+  // and windows ask for comes first)
   std::optional<int64_t> seq;
   // Size of a dimension by name, e.g. S=64; it overrides --batch and --seq
   std::vector<std::string> dim;
@@ -93,7 +93,7 @@ struct BenchOptions {
   bool data_no_header = false;
   // the classes in order, where those that occur are not all or not in that order
   std::vector<std::string> data_classes;
-  // of decoded images: 1 grey, 3 colour
+  // channels of decoded images: 1 gray, 3 color
   int64_t data_channels = 3;
   // file or folder with the rows for validation
   std::string data_validation_file;
@@ -103,7 +103,7 @@ struct BenchOptions {
   double data_validation_fraction = 0;
   // share of the rows to test on, from 0 to 1
   double data_test_fraction = 0;
-  // of which rows those are
+  // random seed that decides which rows those are
   int64_t data_split_seed = 0;
   // Longest measured part
   double seconds = 20;

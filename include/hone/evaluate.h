@@ -55,7 +55,7 @@ struct EvaluateOptions {
   bool no_header = false;
   // the classes in order, where those that occur are not all or not in that order
   std::vector<std::string> classes;
-  // of decoded images: 1 grey, 3 colour
+  // channels of decoded images: 1 gray, 3 color
   int64_t channels = 3;
   // file or folder with the rows for validation
   std::string validation_file;
@@ -65,7 +65,7 @@ struct EvaluateOptions {
   double validation_fraction = 0;
   // share of the rows to test on, from 0 to 1
   double test_fraction = 0;
-  // of which rows those are
+  // random seed that decides which rows those are
   int64_t split_seed = 0;
   // Random seed for drawn rows and for intervals
   uint64_t seed = 1;

@@ -20,12 +20,12 @@ struct PruneOptions {
   std::vector<std::string> rule;
   // layers that are left as they are: a regular expression
   std::vector<std::string> skip;
-  // of the score random
+  // random seed of the score random
   int64_t seed = 1;
   // one-shot, gradual (more in each stage, by a cubic curve) or iterative (a share of what is left in each stage, and
   // the weights begin anew as they were)
   std::string schedule = "one-shot";
-  // of a schedule, with training after each
+  // stages of a schedule, with training after each
   int64_t stages = 4;
   // learning rate of the descent that the score movement follows
   double score_rate = 0.001;

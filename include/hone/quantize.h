@@ -43,7 +43,7 @@ struct QuantizeOptions {
   std::string on_nonfinite = "error";
   // calibration data: .txt with a text a line, .npz with arrays named like the inputs, or .npy
   std::string calib;
-  // samples of it that run at once (16)
+  // samples of the calibration data that run at once
   int64_t calib_batch = 16;
   // Type that products of the written model read activations in: f32 or bf16
   std::string compute;

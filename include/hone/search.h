@@ -75,7 +75,7 @@ struct SearchOptions {
   bool data_no_header = false;
   // the classes in order, where those that occur are not all or not in that order
   std::vector<std::string> data_classes;
-  // of decoded images: 1 grey, 3 colour
+  // channels of decoded images: 1 gray, 3 color
   int64_t data_channels = 3;
   // file or folder with the rows for validation
   std::string data_validation_file;
@@ -85,7 +85,7 @@ struct SearchOptions {
   double data_validation_fraction = 0;
   // share of the rows to test on, from 0 to 1
   double data_test_fraction = 0;
-  // of which rows those are
+  // random seed that decides which rows those are
   int64_t data_split_seed = 0;
   // Device that runs the model: cpu[:VARIANT], cuda[:VARIANT], reference; cpu:avx512 is --isa avx512; auto: a GPU where
   // there is one, else the CPU (default: cpu)

@@ -58,7 +58,7 @@ struct SweepOptions {
   bool data_no_header = false;
   // the classes in order, where those that occur are not all or not in that order
   std::vector<std::string> data_classes;
-  // of decoded images: 1 grey, 3 colour
+  // channels of decoded images: 1 gray, 3 color
   int64_t data_channels = 3;
   // file or folder with the rows for validation
   std::string data_validation_file;
@@ -68,7 +68,7 @@ struct SweepOptions {
   double data_validation_fraction = 0;
   // share of the rows to test on, from 0 to 1
   double data_test_fraction = 0;
-  // of which rows those are
+  // random seed that decides which rows those are
   int64_t data_split_seed = 0;
   // The inputs of products in each format too
   bool with_activations = false;
@@ -113,7 +113,7 @@ struct SweepOptions {
   std::string on_nonfinite = "error";
   // calibration data: .txt with a text a line, .npz with arrays named like the inputs, or .npy
   std::string calib;
-  // samples of it that run at once (16)
+  // samples of the calibration data that run at once
   int64_t calib_batch = 16;
   // Type that products of the written model read activations in: f32 or bf16
   std::string compute = "f32";

@@ -56,9 +56,9 @@ struct TrainOptions {
   std::vector<std::string> dropout_layers;
   // cross-entropy, bce, mse or kl (default: what suits the labels)
   std::string loss;
-  // of cross-entropy: "balanced", or a number for each class, separated by commas
+  // weights of the classes in cross-entropy: "balanced", or a number for each class, separated by commas
   std::string class_weights;
-  // of cross-entropy: share of each row's target that all classes have alike
+  // cross-entropy: share of each row's target that all classes have alike
   double label_smoothing = 0;
   // the last layer: auto, keep, replace or add
   std::string head = "auto";
@@ -115,7 +115,7 @@ struct TrainOptions {
   int64_t log_every = 10;
   // end after so many validations in a row that have not moved the metric on; 0: never
   int64_t patience = 0;
-  // of the order of rows, of augmentation, dropout and new weights
+  // random seed for the order of rows, augmentation, dropout and new weights
   int64_t seed = 1;
   // how the rate goes on after the warm-up: constant, linear, cosine, step or one-cycle
   std::string schedule = "linear";
@@ -153,7 +153,7 @@ struct TrainOptions {
   bool no_header = false;
   // the classes in order, where those that occur are not all or not in that order
   std::vector<std::string> classes;
-  // of decoded images: 1 grey, 3 colour
+  // channels of decoded images: 1 gray, 3 color
   int64_t channels = 3;
   // file or folder with the rows for validation
   std::string validation_file;
@@ -163,7 +163,7 @@ struct TrainOptions {
   double validation_fraction = 0;
   // share of the rows to test on, from 0 to 1
   double test_fraction = 0;
-  // of which rows those are
+  // random seed that decides which rows those are
   int64_t split_seed = 0;
   // Device that runs the model: cpu[:VARIANT], cuda[:VARIANT], reference; cpu:avx512 is --isa avx512; auto: a GPU where
   // there is one, else the CPU (default: cpu)

@@ -52,8 +52,8 @@ def compile(
         no_winograd: Sums of products as they are written: no Winograd convolutions, whose rounding
             errors are larger
         no_pass: Leave a pass out (repeatable)
-        compute: Type that products read activations in: f32 or bf16; sums are f32 (default: as stored in
-            the model)
+        compute: Type that products read activations in: f32 or bf16; sums are f32 (default: as
+            stored in the model)
         trust_code: Run the machine code that the model's file carries (hone compile): it is a
             program, and can do whatever hone can
         memory_limit: Bytes of weights as laid out, arenas, scratch memory and outputs that callers
@@ -104,8 +104,8 @@ def run(
         no_winograd: Sums of products as they are written: no Winograd convolutions, whose rounding
             errors are larger
         no_pass: Leave a pass out (repeatable)
-        compute: Type that products read activations in: f32 or bf16; sums are f32 (default: as stored in
-            the model)
+        compute: Type that products read activations in: f32 or bf16; sums are f32 (default: as
+            stored in the model)
         trust_code: Run the machine code that the model's file carries (hone compile): it is a
             program, and can do whatever hone can
         memory_limit: Bytes of weights as laid out, arenas, scratch memory and outputs that callers
@@ -205,8 +205,8 @@ def allocate(
         metric: What answers to data with labels are judged by: accuracy, cross_entropy, f1_macro,
             f1, f1_micro, kl, mae, mcc, mrr, mse, pearson, perplexity, recall, same_token, spearman
             (default: what suits them)
-        data_split: Of the data: train, validation or test (default: test, else validation, else all
-            rows)
+        data_split: Split to read: train, validation or test (default: test, else validation, else
+            all rows)
         data_limit: Largest number of rows to read, drawn by a seed
         score_output: The model's output that metrics are of (default: the one that fits)
         max_length: Tokens that texts are cut to (default: as in training, else what the model
@@ -224,17 +224,17 @@ def allocate(
         data_separator: what stands between the classes or words of one cell
         data_no_header: the first line is a row; columns are called 1, 2, ...
         data_classes: the classes in order, where those that occur are not all or not in that order
-        data_channels: of decoded images: 1 grey, 3 colour
+        data_channels: channels of decoded images: 1 gray, 3 color
         data_validation_file: file or folder with the rows for validation
         data_test_file: file or folder with the rows for the test
         data_validation_fraction: share of the rows to validate on, from 0 to 1
         data_test_fraction: share of the rows to test on, from 0 to 1
-        data_split_seed: of which rows those are
+        data_split_seed: random seed that decides which rows those are
         for_: The kind of file that the plan is for: its size is held to a budget of bytes
             (safetensors, onnx)
         batch: Size of the first dimension of the inputs
-        seq: Size of the inputs' second dimension (default: 128, or what the model can take when that is
-            less; what its weights and windows ask for comes first)
+        seq: Size of the inputs' second dimension (default: 128, or what the model can take when
+            that is less; what its weights and windows ask for comes first)
         dim: Size of a dimension by name, e.g. S=64; it overrides --batch and --seq
         front: What is chosen for other budgets too, as table and plot
         measure_all: Measure each tensor in every format; otherwise one measurement a tensor scales
@@ -266,7 +266,7 @@ def allocate(
         on_nonfinite: what to do with NaN and infinite weights: error, saturate or keep
         calib: calibration data: .txt with a text a line, .npz with arrays named like the inputs, or
             .npy
-        calib_batch: samples of it that run at once (16)
+        calib_batch: samples of the calibration data that run at once
         compute: Type that products of the written model read activations in: f32 or bf16
         device: Device that runs the model: cpu[:VARIANT], cuda[:VARIANT], reference; cpu:avx512 is
             --isa avx512; auto: a GPU where there is one, else the CPU (default: cpu)
@@ -356,8 +356,8 @@ def bench(
 
     Options:
         batch: Size of the first dimension of the inputs
-        seq: Size of the inputs' second dimension (default: 128, or what the model can take when that is
-            less; what its weights and windows ask for comes first)
+        seq: Size of the inputs' second dimension (default: 128, or what the model can take when
+            that is less; what its weights and windows ask for comes first)
         dim: Size of a dimension by name, e.g. S=64; it overrides --batch and --seq
         device: Device that runs the model: cpu[:VARIANT], cuda[:VARIANT], reference; cpu:avx512 is
             --isa avx512; auto: a GPU where there is one, else the CPU (default: cpu)
@@ -379,8 +379,8 @@ def bench(
         no_pass: Leave a pass out (repeatable)
         trust_code: Run the machine code that the model's file carries (hone compile): it is a
             program, and can do whatever hone can
-        compute: Type that products read activations in: f32 or bf16; sums are f32 (default: as stored in
-            the model)
+        compute: Type that products read activations in: f32 or bf16; sums are f32 (default: as
+            stored in the model)
         input: An input from a file: name=x.npy; default: seeded data of the model's own shapes
         data: Data set to judge answers on: a file or folder
         metric: accuracy, cross_entropy, f1_macro, f1, f1_micro, kl, mae, mcc, mrr, mse, pearson,
@@ -389,8 +389,8 @@ def bench(
             several with commas (default: what suits the data)
         data_batch: Rows of the data that run at once
         cmd_seconds: Longest that the program of cmd: may take
-        data_split: Of the data: train, validation or test (default: test, else validation, else all
-            rows)
+        data_split: Split to read: train, validation or test (default: test, else validation, else
+            all rows)
         data_limit: Largest number of rows to read, drawn by a seed
         score_output: The model's output that metrics are of (default: the one that fits)
         max_length: Tokens that texts are cut to (default: as in training, else what the model
@@ -408,12 +408,12 @@ def bench(
         data_separator: what stands between the classes or words of one cell
         data_no_header: the first line is a row; columns are called 1, 2, ...
         data_classes: the classes in order, where those that occur are not all or not in that order
-        data_channels: of decoded images: 1 grey, 3 colour
+        data_channels: channels of decoded images: 1 gray, 3 color
         data_validation_file: file or folder with the rows for validation
         data_test_file: file or folder with the rows for the test
         data_validation_fraction: share of the rows to validate on, from 0 to 1
         data_test_fraction: share of the rows to test on, from 0 to 1
-        data_split_seed: of which rows those are
+        data_split_seed: random seed that decides which rows those are
         seconds: Longest measured part
         seed: Random seed for generated inputs and for the order of rounds
         no_probe: Leave out what needs fresh processes: compile times, first result, memory
@@ -492,7 +492,7 @@ def evaluate(
             several with commas (default: what suits the data)
         batch: Rows of the data that run at once
         cmd_seconds: Longest that the program of cmd: may take
-        split: Of the data: train, validation or test (default: test, else validation, else all
+        split: Split to read: train, validation or test (default: test, else validation, else all
             rows)
         limit: Largest number of rows to read, drawn by a seed
         score_output: The model's output that metrics are of (default: the one that fits)
@@ -511,15 +511,15 @@ def evaluate(
         separator: what stands between the classes or words of one cell
         no_header: the first line is a row; columns are called 1, 2, ...
         classes: the classes in order, where those that occur are not all or not in that order
-        channels: of decoded images: 1 grey, 3 colour
+        channels: channels of decoded images: 1 gray, 3 color
         validation_file: file or folder with the rows for validation
         test_file: file or folder with the rows for the test
         validation_fraction: share of the rows to validate on, from 0 to 1
         test_fraction: share of the rows to test on, from 0 to 1
-        split_seed: of which rows those are
+        split_seed: random seed that decides which rows those are
         seed: Random seed for drawn rows and for intervals
-        answers: What agreement is of: classes, embeddings, boxes, or by-name: by the names of the
-            outputs
+        answers: What agreement compares: classes, embeddings, boxes, or by-name (as the names of
+            the outputs say)
         least_score: Agreement of boxes: least score of a box that counts
         least_iou: Agreement of boxes: least overlap (IoU) of two that are the same
         neighbours: Agreement of embeddings: how many nearest neighbors to compare
@@ -546,8 +546,8 @@ def evaluate(
         no_pass: Leave a pass out (repeatable)
         trust_code: Run the machine code that the model's file carries (hone compile): it is a
             program, and can do whatever hone can
-        compute: Type that products read activations in: f32 or bf16; sums are f32 (default: as stored in
-            the model)
+        compute: Type that products read activations in: f32 or bf16; sums are f32 (default: as
+            stored in the model)
         progress: called with what comes next; True: a bar of tqdm
         warning: called with what one should know, a sentence at a time
     """
@@ -595,10 +595,10 @@ def prune(
         scope: local: each layer loses the share; global: the lowest of all go
         rule: prune only layers whose weight's name this regular expression matches
         skip: layers that are left as they are: a regular expression
-        seed: of the score random
+        seed: random seed of the score random
         schedule: one-shot, gradual (more in each stage, by a cubic curve) or iterative (a share of
             what is left in each stage, and the weights begin anew as they were)
-        stages: of a schedule, with training after each
+        stages: stages of a schedule, with training after each
         score_rate: learning rate of the descent that the score movement follows
         data: What scores, and training, learn from: texts, arrays or a data set; for snip and
             movement with labels
@@ -681,7 +681,7 @@ def quantize(
         on_nonfinite: what to do with NaN and infinite weights: error, saturate or keep
         calib: calibration data: .txt with a text a line, .npz with arrays named like the inputs, or
             .npy
-        calib_batch: samples of it that run at once (16)
+        calib_batch: samples of the calibration data that run at once
         compute: Type that products of the written model read activations in: f32 or bf16
         progress: called with what comes next; True: a bar of tqdm
         warning: called with what one should know, a sentence at a time
@@ -774,8 +774,8 @@ def sweep(
         metric: What answers to data with labels are judged by: accuracy, cross_entropy, f1_macro,
             f1, f1_micro, kl, mae, mcc, mrr, mse, pearson, perplexity, recall, same_token, spearman
             (default: what suits them)
-        data_split: Of the data: train, validation or test (default: test, else validation, else all
-            rows)
+        data_split: Split to read: train, validation or test (default: test, else validation, else
+            all rows)
         data_limit: Largest number of rows to read, drawn by a seed
         score_output: The model's output that metrics are of (default: the one that fits)
         max_length: Tokens that texts are cut to (default: as in training, else what the model
@@ -793,12 +793,12 @@ def sweep(
         data_separator: what stands between the classes or words of one cell
         data_no_header: the first line is a row; columns are called 1, 2, ...
         data_classes: the classes in order, where those that occur are not all or not in that order
-        data_channels: of decoded images: 1 grey, 3 colour
+        data_channels: channels of decoded images: 1 gray, 3 color
         data_validation_file: file or folder with the rows for validation
         data_test_file: file or folder with the rows for the test
         data_validation_fraction: share of the rows to validate on, from 0 to 1
         data_test_fraction: share of the rows to test on, from 0 to 1
-        data_split_seed: of which rows those are
+        data_split_seed: random seed that decides which rows those are
         with_activations: The inputs of products in each format too
         train: Train the model in each format as well, beside quantizing it, or after pruning, where
             zeros stay: for one epoch on the training rows of --data, or as --train-config says
@@ -828,7 +828,7 @@ def sweep(
         on_nonfinite: what to do with NaN and infinite weights: error, saturate or keep
         calib: calibration data: .txt with a text a line, .npz with arrays named like the inputs, or
             .npy
-        calib_batch: samples of it that run at once (16)
+        calib_batch: samples of the calibration data that run at once
         compute: Type that products of the written model read activations in: f32 or bf16
         device: Device that runs the model: cpu[:VARIANT], cuda[:VARIANT], reference; cpu:avx512 is
             --isa avx512; auto: a GPU where there is one, else the CPU (default: cpu)
@@ -984,8 +984,9 @@ def train(
         dropout_layers: layers whose inputs go through dropout instead: a regular expression of
             weights' names
         loss: cross-entropy, bce, mse or kl (default: what suits the labels)
-        class_weights: of cross-entropy: "balanced", or a number for each class, separated by commas
-        label_smoothing: of cross-entropy: share of each row's target that all classes have alike
+        class_weights: weights of the classes in cross-entropy: "balanced", or a number for each
+            class, separated by commas
+        label_smoothing: cross-entropy: share of each row's target that all classes have alike
         head: the last layer: auto, keep, replace or add
         pooling: of an added layer behind features of words: auto (their mean), mean or first
         predictions: the output that labels are about (default: found)
@@ -1018,7 +1019,7 @@ def train(
         checkpoint_every: steps between two checkpoints; 0: after each epoch
         log_every: steps between two entries of the log
         patience: end after so many validations in a row that have not moved the metric on; 0: never
-        seed: of the order of rows, of augmentation, dropout and new weights
+        seed: random seed for the order of rows, augmentation, dropout and new weights
         schedule: how the rate goes on after the warm-up: constant, linear, cosine, step or
             one-cycle
         warmup: steps in which the rate rises to its value; below 1: a share of all steps
@@ -1039,12 +1040,12 @@ def train(
         separator: what stands between the classes or words of one cell
         no_header: the first line is a row; columns are called 1, 2, ...
         classes: the classes in order, where those that occur are not all or not in that order
-        channels: of decoded images: 1 grey, 3 colour
+        channels: channels of decoded images: 1 gray, 3 color
         validation_file: file or folder with the rows for validation
         test_file: file or folder with the rows for the test
         validation_fraction: share of the rows to validate on, from 0 to 1
         test_fraction: share of the rows to test on, from 0 to 1
-        split_seed: of which rows those are
+        split_seed: random seed that decides which rows those are
         device: Device that runs the model: cpu[:VARIANT], cuda[:VARIANT], reference; cpu:avx512 is
             --isa avx512; auto: a GPU where there is one, else the CPU (default: cpu)
         isa: Instruction set to generate code for: avx2, avx512, avx512_bf16, amx or host, then
@@ -1063,8 +1064,8 @@ def train(
         no_winograd: Sums of products as they are written: no Winograd convolutions, whose rounding
             errors are larger
         no_pass: Leave a pass out (repeatable)
-        compute: Type that products read activations in: f32 or bf16; sums are f32 (default: as stored in
-            the model)
+        compute: Type that products read activations in: f32 or bf16; sums are f32 (default: as
+            stored in the model)
         progress: called with what comes next; True: a bar of tqdm
         warning: called with what one should know, a sentence at a time
     """
